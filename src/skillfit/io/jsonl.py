@@ -1,0 +1,98 @@
+"""JSON and JSON Lines, plain or gzipped, with the place of every fault."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from skillfit.errors import UserError
+from skillfit.io.files import atomic_write
+
+
+def read_jsonl(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (line number from 1, object) of a .jsonl or .jsonl.gz file; blank lines, CRLF and a BOM are accepted.
+
+    Raises UserError naming `file:line` for anything that is not a JSON object.
+    """
+    for number, text in read_lines(path):
+        yield number, parse_record(text, f"{path}:{number}")
+
+
+def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
+    """Yield (line number from 1, text) of the non-blank lines of a UTF-8 file, plain or gzipped."""
+    file = Path(path)
+    if not file.is_file():
+        raise UserError(file, fix="no such file; check the path" if not file.exists() else "is not a file")
+    try:
+        with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as handle:
+            for number, raw in enumerate(handle, start=1):
+                try:
+                    text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n \t")
+                except UnicodeDecodeError as error:
+                    raise UserError(f"{file}:{number}", f"byte {error.start}", fix="is not UTF-8") from error
+                if text:
+                    yield number, text
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(file, fix=f"the gzip file is damaged or cut off ({error})") from error
+    except PermissionError as error:
+        raise UserError(file, fix="cannot be read; check its permissions") from error
+
+
+def parse_record(text: str, place: str) -> dict[str, Any]:
+    """One JSON object from text. Raises UserError naming the place if it is anything else."""
+    try:
+        record = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise UserError(place, fix=f"is not valid JSON ({error}); one object a line is expected") from error
+    if not isinstance(record, dict):
+        raise UserError(place, fix=f"holds a JSON {type(record).__name__}; one object a line is expected")
+    return record
+
+
+def write_jsonl(path: Path | str, rows: Iterable[dict[str, Any]]) -> int:
+    """Write one object a line, atomically; returns the number of lines."""
+    count = 0
+    with atomic_write(path) as handle:
+        for row in rows:
+            handle.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    return count
+
+
+def read_json(path: Path | str) -> Any:
+    """The value in a JSON file. Raises UserError naming the file if it is missing or malformed."""
+    file = Path(path)
+    if not file.is_file():
+        raise UserError(file, fix="no such file; check the path")
+    try:
+        return json.loads(file.read_text(encoding="utf-8-sig"))
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UserError(file, fix=f"is not valid JSON ({error})") from error
+
+
+def write_json(path: Path | str, value: Any) -> None:
+    """Write a value as indented JSON, atomically. Raises ValueError for NaN: results hold numbers or null."""
+    with atomic_write(path) as handle:
+        json.dump(value, handle, ensure_ascii=False, indent=1, allow_nan=False)
+        handle.write("\n")
+
+
+def field(record: dict[str, Any], names: tuple[str, ...], place: str) -> str:
+    """The first of the named fields that the record has, as text.
+
+    Raises UserError if none is there, or if it is null, blank or neither text nor a number.
+    """
+    for name in names:
+        if name not in record:
+            continue
+        value = record[name]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            value = str(value)
+        if not isinstance(value, str) or not value.strip():
+            raise UserError(place, name, value if value is not None else "null", "give non-empty text")
+        return value
+    raise UserError(place, names[0], fix=f"is missing; the record has: {', '.join(record) or '(nothing)'}")

@@ -1,0 +1,54 @@
+"""Relevance judgements in TREC form (`query 0 skill grade`) or BEIR form (a header, `query skill grade`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from skillfit.errors import UserError
+from skillfit.io.files import atomic_write
+from skillfit.io.jsonl import read_lines
+
+BEIR_HEADER = ("query-id", "corpus-id", "score")
+
+
+def read_qrels(path: Path | str) -> dict[str, dict[str, int]]:
+    """query_id -> skill_id -> grade, from a TREC or BEIR qrels file (tabs, or blanks when a line has no tab).
+
+    A line that repeats a judgement word for word is taken once. Raises UserError with `file:line` for a wrong number
+    of columns, a grade that is not an integer >= 0, or two different grades for one pair.
+    """
+    grades: dict[str, dict[str, int]] = {}
+    for number, text in read_lines(path):
+        columns = [c.strip() for c in text.split("\t")] if "\t" in text else text.split()
+        if number == 1 and tuple(c.lower() for c in columns) == BEIR_HEADER:
+            continue
+        if len(columns) not in (3, 4) or not all(columns):
+            raise UserError(f"{path}:{number}", "line", text, "expected `query 0 skill grade` or `query skill grade`")
+        query_id, skill_id, grade = columns[0], columns[-2], parse_grade(columns[-1], f"{path}:{number}")
+        known = grades.setdefault(query_id, {}).setdefault(skill_id, grade)
+        if known != grade:
+            raise UserError(f"{path}:{number}", f"{query_id} {skill_id}: grade", grade, f"contradicts {known} above")
+    return grades
+
+
+def parse_grade(value: object, place: str) -> int:
+    """A relevance grade as an int >= 0. Raises UserError for fractions, negatives, booleans and other text."""
+    text = "true" if value is True else "false" if value is False else str(value).strip()
+    if not text.isascii() or not text.isdigit():
+        raise UserError(place, "grade", text, "use an integer >= 0")
+    return int(text)
+
+
+def required_from(grades: Mapping[str, Mapping[str, int]]) -> dict[str, frozenset[str]]:
+    """The required skills that graded judgements imply: those with a grade above 0; a query with none is left out."""
+    required = {q: frozenset(s for s, g in row.items() if g > 0) for q, row in grades.items()}
+    return {q: skills for q, skills in required.items() if skills}
+
+
+def write_qrels(path: Path | str, grades: Mapping[str, Mapping[str, int]]) -> None:
+    """Write judgements in TREC form, tab-separated, sorted by query and skill, atomically."""
+    with atomic_write(path) as handle:
+        for query_id in sorted(grades):
+            for skill_id in sorted(grades[query_id]):
+                handle.write(f"{query_id}\t0\t{skill_id}\t{grades[query_id][skill_id]}\n")
