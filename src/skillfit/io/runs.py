@@ -78,13 +78,11 @@ def _entries(entries: Any, place: str) -> list[tuple[str, Any]]:
         raise UserError(place, "value", entries, "expected a list of skill ids, best first")
     rows: list[tuple[str, Any]] = []
     for entry in entries:
-        if isinstance(entry, dict):
-            entry, score = entry.get("skill_id", entry.get("id")), entry.get("score")
-        else:
-            score = None
-        if not isinstance(entry, str) or not entry:
-            raise UserError(place, "skill id", entry, "ids are non-empty text")
-        rows.append((entry, score))
+        named = isinstance(entry, dict)
+        skill_id = entry.get("skill_id", entry.get("id")) if named else entry
+        if not isinstance(skill_id, str) or not skill_id:
+            raise UserError(place, "skill id", skill_id, "ids are non-empty text")
+        rows.append((skill_id, entry.get("score") if named else None))
     return rows
 
 

@@ -1,0 +1,1 @@
+"""Entry points: the only place, with `train.py` and `evaluate.py`, that knows Hydra."""

@@ -1,0 +1,131 @@
+"""What every Hydra entry point shares: composing, checking, the run folder, and errors told in one line."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from omegaconf import DictConfig, OmegaConf
+
+from skillfit.cli.config_errors import check_keys, config_dir, explain
+from skillfit.errors import UserError
+from skillfit.provenance import RunFolder
+
+log = logging.getLogger("skillfit")
+FULL_ERROR = "HYDRA_FULL_ERROR"
+
+
+def job(config_name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], None]]:
+    """Make a function of a composed config into an entry point; bad input ends it with one message and exit code 2."""
+
+    def decorate(main: Callable[[DictConfig], Any]) -> Callable[[], None]:
+        @functools.wraps(main)
+        def checked(cfg: DictConfig) -> Any:
+            check_keys(cfg, config_name)
+            return main(cfg)
+
+        def entry() -> None:
+            with one_line_errors():
+                hydra.main(version_base="1.3", config_path=str(config_dir()), config_name=config_name)(checked)()
+
+        return entry
+
+    return decorate
+
+
+@contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Print a UserError or a config error as one message on stderr and exit with code 2; the rest passes through.
+
+    With HYDRA_FULL_ERROR=1 set by the user, errors keep their stack trace.
+    """
+    wants_trace = bool(os.environ.get(FULL_ERROR))
+    os.environ[FULL_ERROR] = "1"  # makes Hydra raise instead of printing its own report
+    _quiet_libraries()
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        sys.exit(130)
+    except Exception as error:
+        told = explain(error)
+        if wants_trace or told is None:
+            raise
+        sys.stderr.write(f"error: {told}\n")
+        sys.exit(2)
+    finally:
+        if not wants_trace:
+            os.environ.pop(FULL_ERROR, None)
+
+
+@contextmanager
+def start_run(cfg: DictConfig, job_name: str) -> Iterator[RunFolder]:
+    """Claim Hydra's run folder, log into it, and mark it finished or failed; the folder's path ends stdout."""
+    config = plain(cfg)
+    run = RunFolder.claim(HydraConfig.get().runtime.output_dir, job=job_name, config=config, seed=int(cfg.seed))
+    handler = _log_to(run.path / "job.log")
+    try:
+        yield run
+        run.finish()
+    except BaseException as error:
+        run.mark("failed", f"{type(error).__name__}: {error}")
+        raise
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
+    sys.stdout.write(f"{run.path}\n")
+    sys.stdout.flush()
+
+
+def plain(cfg: DictConfig) -> dict[str, Any]:
+    """Return the resolved config as plain containers. Raises UserError for a missing or unresolvable value."""
+    return dict(OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True))  # type: ignore[arg-type]
+
+
+def build(cfg: DictConfig, key: str) -> Any:
+    """Instantiate the object tree at `key`; a bad value raises UserError naming the full key as typed."""
+    try:
+        return hydra.utils.instantiate(OmegaConf.select(cfg, key, throw_on_missing=True))
+    except UserError:
+        raise
+    except Exception as error:
+        told = explain(error, prefix=key)
+        if told is None:
+            raise
+        raise UserError("config", fix=told) from error
+
+
+def set_up_logging(verbose: bool) -> None:
+    """Send skillfit's messages to stderr: warnings, or everything when verbose; other libraries' warnings only."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(logging.WARNING)
+    handler.setLevel(logging.INFO if verbose else logging.WARNING)
+    log.setLevel(logging.INFO)
+
+
+def _log_to(path: Path) -> logging.Handler:
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.getLogger().addHandler(handler)
+    return handler
+
+
+def _quiet_libraries() -> None:
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
