@@ -36,10 +36,10 @@ def check_keys(cfg: DictConfig, config_name: str) -> None:
 
 def _check_node(cfg: DictConfig, known: dict[str, Any], groups: set[str], prefix: str) -> None:
     for key in cfg:
-        name = f"{prefix}{key}"
+        name = f"{prefix}{key!s}"
         if key in groups:
             continue
-        raw = OmegaConf.to_container(cfg, resolve=False)[key]  # type: ignore[call-overload,index]
+        raw = OmegaConf.to_container(cfg, resolve=False)[key]  # type: ignore[index]
         if key not in known:
             raise UserError("config", name, raw, f"no such key; {suggest(str(key), {*known, *groups})}")
         default = known[key]

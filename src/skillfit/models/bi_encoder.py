@@ -117,7 +117,7 @@ class BiEncoder:
         return digest.hexdigest()
 
     def save(self, folder: Path | str, card: dict[str, Any]) -> None:
-        """Write a sentence-transformers folder plus `skillfit.json`, atomically: the folder appears whole or not at all.
+        """Write a sentence-transformers folder plus `skillfit.json`; the folder appears whole or not at all.
 
         card: what the weights do not tell (view, temperature, base model, training data). Raises UserError if `folder`
         holds files already.

@@ -1,4 +1,4 @@
-"""Where a model comes from: the embedded default, a local folder, or a hub name. Checked before anything heavy loads."""
+"""Where a model comes from: the embedded default, a local folder or a hub name; checked before anything loads."""
 
 from __future__ import annotations
 

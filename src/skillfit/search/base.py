@@ -15,10 +15,14 @@ class Pool(Protocol):
     """A corpus as search needs it: ids in storage order, skills streamed in the same order, a hash of the content."""
 
     @property
-    def ids(self) -> Sequence[str]: ...
+    def ids(self) -> Sequence[str]:
+        """The skill ids in storage order."""
+        ...
 
     @property
-    def content_hash(self) -> str: ...
+    def content_hash(self) -> str:
+        """A hash of all texts, independent of where they are stored."""
+        ...
 
     def __len__(self) -> int: ...
 

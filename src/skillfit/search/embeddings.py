@@ -39,8 +39,9 @@ def pool_embeddings(
 ) -> Embeddings:
     """Encode every skill of the pool under a view, reusing shards of an earlier or interrupted run.
 
-    The shards' folder is named by a hash of the corpus content, the model's fingerprint and the view, so a changed text,
-    model, prompt, window or cap never meets an old vector. Each shard appears atomically. cache None encodes in memory.
+    The shards' folder is named by a hash of the corpus content, the model's fingerprint and the view, so a changed
+    text, model, prompt, window or cap never meets an old vector. Each shard appears atomically. cache None encodes in
+    memory.
     """
     key = hash_text(LAYOUT, pool.content_hash, encoder.fingerprint(), json.dumps(view.settings(), sort_keys=True))
     folder = cache / "embeddings" / key[:32] if cache else None
@@ -74,7 +75,7 @@ def _write_shard(file: Path, vectors: np.ndarray, cut: int) -> None:
     from safetensors.numpy import save
 
     with atomic_write(file, "wb") as handle:
-        handle.write(save({"vectors": vectors}, metadata={"cut": str(cut)}))  # type: ignore[call-overload]
+        handle.write(save({"vectors": vectors}, metadata={"cut": str(cut)}))
 
 
 def _read_shard(file: Path, rows: int) -> tuple[np.ndarray, int] | None:

@@ -34,7 +34,7 @@ def reciprocal_rank_fusion(
 
 @dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid", arbitrary_types_allowed=True))
 class HybridRetriever:
-    """Reciprocal rank fusion of retrievers; each is searched to its own depth, whatever depth is asked of the fusion."""
+    """Reciprocal rank fusion of retrievers, each searched to its own depth whatever is asked of the fusion."""
 
     parts: dict[str, Any] = Field(min_length=1)
     weights: dict[str, float]
