@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from skillfit.errors import UserError
@@ -78,6 +79,10 @@ class Ranking:
     skill_ids: tuple[str, ...]
     scores: tuple[float, ...]
 
+    def __post_init__(self) -> None:
+        if len(self.skill_ids) != len(self.scores):
+            raise ValueError(f"{len(self.skill_ids)} skill ids with {len(self.scores)} scores: give one score a skill")
+
     def __len__(self) -> int:
         return len(self.skill_ids)
 
@@ -86,10 +91,14 @@ class Run(Mapping[str, Ranking]):
     """query_id -> ranked skills. The order is fixed here, once: score descending, then skill_id ascending.
 
     A system's answer has one order, so every metric and every file sees the same ties broken in the same way.
+    Skills kept behind reranked ones need scores below theirs. Rankings given in another order, or with a score that is
+    not finite, raise ValueError: a run file could not give that order back.
     """
 
     def __init__(self, rankings: Mapping[str, Ranking]) -> None:
         self._rankings = dict(rankings)
+        for query_id, ranking in self._rankings.items():
+            _refuse_disorder(query_id, ranking)
 
     @classmethod
     def from_scores(cls, scores: Mapping[str, Iterable[tuple[str, float]]], *, place: str = "run") -> Run:
@@ -138,6 +147,15 @@ class Run(Mapping[str, Ranking]):
     def top(self, k: int) -> Run:
         """The same run cut to its first k skills a query."""
         return Run({q: Ranking(r.skill_ids[:k], r.scores[:k]) for q, r in self._rankings.items()})
+
+
+def _refuse_disorder(query_id: str, ranking: Ranking) -> None:
+    if not all(map(math.isfinite, ranking.scores)):
+        raise ValueError(f"query {query_id}: a score is not finite")
+    keys = [(-score, skill_id) for skill_id, score in zip(ranking.skill_ids, ranking.scores, strict=True)]
+    for earlier, later in pairwise(keys):
+        if later < earlier:
+            raise ValueError(f"query {query_id}: {earlier[1]} stands before {later[1]}: sort with Run.from_scores")
 
 
 def _refuse_repeats(query_id: str, skill_ids: Sequence[str], place: str) -> None:

@@ -21,6 +21,8 @@ def atomic_write(path: Path | str, mode: str = "w") -> Iterator[IO[str]]:
     mode: "w" (UTF-8, LF) or "wb". Raises UserError if the folder cannot be written.
     """
     target = Path(path)
+    if target.is_dir():
+        raise UserError(target, fix="is a folder; name a file")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         fd, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
@@ -83,10 +85,13 @@ def hash_text(*parts: str) -> str:
 def hash_paths(paths: Iterable[Path], *, root: Path | None = None) -> str:
     """SHA-256 (hex) over the content of files and their names relative to `root` (their bare names without one).
 
-    A folder stands for all files below it; hidden entries and links that lead out of it are left out.
+    A folder stands for all files below it; hidden entries and links are left out. Raises UserError for a path that is
+    not there: its hash would be that of nothing.
     """
     digest = hashlib.sha256()
     for path in paths:
+        if not path.exists():
+            raise UserError(path, fix="no such file or folder; check the path")
         base = root or (path if path.is_dir() else path.parent)
         for file in _files_below(path):
             digest.update(hash_text(file.relative_to(base).as_posix()).encode())

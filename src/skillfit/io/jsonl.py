@@ -38,15 +38,15 @@ def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
                     yield number, text
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UserError(file, fix=f"the gzip file is damaged or cut off ({error})") from error
-    except PermissionError as error:
-        raise UserError(file, fix="cannot be read; check its permissions") from error
+    except OSError as error:
+        raise UserError(file, fix=f"cannot be read ({error.strerror}); check its permissions") from error
 
 
 def parse_record(text: str, place: str) -> dict[str, Any]:
     """One JSON object from text. Raises UserError naming the place if it is anything else."""
     try:
-        record = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+        record = _loads(text)
+    except (ValueError, RecursionError) as error:
         raise UserError(place, fix=f"is not valid JSON ({error}); one object a line is expected") from error
     if not isinstance(record, dict):
         raise UserError(place, fix=f"holds a JSON {type(record).__name__}; one object a line is expected")
@@ -54,11 +54,11 @@ def parse_record(text: str, place: str) -> dict[str, Any]:
 
 
 def write_jsonl(path: Path | str, rows: Iterable[dict[str, Any]]) -> int:
-    """Write one object a line, atomically; returns the number of lines."""
+    """Write one object a line, atomically; returns the number of lines. Raises ValueError for NaN: write null."""
     count = 0
     with atomic_write(path) as handle:
         for row in rows:
-            handle.write(json.dumps(row, ensure_ascii=False) + "\n")
+            handle.write(_dumps(row) + "\n")
             count += 1
     return count
 
@@ -69,16 +69,17 @@ def read_json(path: Path | str) -> Any:
     if not file.is_file():
         raise UserError(file, fix="no such file; check the path")
     try:
-        return json.loads(file.read_text(encoding="utf-8-sig"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        return _loads(file.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
         raise UserError(file, fix=f"is not valid JSON ({error})") from error
+    except OSError as error:
+        raise UserError(file, fix=f"cannot be read ({error.strerror}); check its permissions") from error
 
 
 def write_json(path: Path | str, value: Any) -> None:
     """Write a value as indented JSON, atomically. Raises ValueError for NaN: results hold numbers or null."""
     with atomic_write(path) as handle:
-        json.dump(value, handle, ensure_ascii=False, indent=1, allow_nan=False)
-        handle.write("\n")
+        handle.write(_dumps(value, indent=1) + "\n")
 
 
 def field(record: dict[str, Any], names: tuple[str, ...], place: str) -> str:
@@ -96,3 +97,30 @@ def field(record: dict[str, Any], names: tuple[str, ...], place: str) -> str:
             raise UserError(place, name, value if value is not None else "null", "give non-empty text")
         return value
     raise UserError(place, names[0], fix=f"is missing; the record has: {', '.join(record) or '(nothing)'}")
+
+
+def _loads(text: str) -> Any:
+    """Strict JSON: NaN, Infinity and a name given twice (of which the last would win unseen) raise ValueError."""
+    return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {twice!r} is given twice in one object")
+    return record
+
+
+def _dumps(value: Any, indent: int | None = None) -> str:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair, as a cut emoji leaves it, has no UTF-8 form but an escape
+        return json.dumps(value, allow_nan=False, indent=indent)
+    return text

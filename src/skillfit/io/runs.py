@@ -9,6 +9,7 @@ from typing import Any
 from skillfit.errors import UserError
 from skillfit.io.files import atomic_write
 from skillfit.io.jsonl import read_json, read_lines, write_json
+from skillfit.io.qrels import as_column
 from skillfit.types import Run
 
 
@@ -28,6 +29,8 @@ def read_run(path: Path | str, *, allow_repeats: bool = False) -> Run:
         if len(columns) != 6:
             raise UserError(f"{file}:{number}", "line", text, "expected six columns: query Q0 skill rank score tag")
         query_id, _, skill_id, _, score, _ = (c.strip() for c in columns)
+        if not query_id or not skill_id:
+            raise UserError(f"{file}:{number}", "line", text, "the query or the skill is empty")
         scores.setdefault(query_id, []).append((skill_id, _finite(score, f"{file}:{number}")))
     if not scores:
         raise UserError(file, fix="holds no line; a TREC run has six columns: query Q0 skill rank score tag")
@@ -35,12 +38,17 @@ def read_run(path: Path | str, *, allow_repeats: bool = False) -> Run:
 
 
 def write_trec_run(path: Path | str, run: Run, *, tag: str) -> None:
-    """Write a run as a TREC file in our order. Scores are printed so that reading them back gives the same floats."""
+    """Write a run as a TREC file in our order. Scores are printed so that reading them back gives the same floats.
+
+    A query with an empty answer has no line, so it reads back as one without an answer. Raises UserError for an id or
+    a tag that a column cannot hold.
+    """
     with atomic_write(path) as handle:
         for query_id in sorted(run):
             ranking = run[query_id]
             for rank, (skill_id, score) in enumerate(zip(ranking.skill_ids, ranking.scores, strict=True), start=1):
-                handle.write(f"{query_id}\tQ0\t{skill_id}\t{rank}\t{score!r}\t{tag}\n")
+                ids = f"{as_column(query_id, path)}\tQ0\t{as_column(skill_id, path)}"
+                handle.write(f"{ids}\t{rank}\t{float(score)!r}\t{as_column(tag, path)}\n")
 
 
 def write_predictions(path: Path | str, run: Run) -> None:
@@ -58,7 +66,11 @@ def _read_predictions(file: Path, *, allow_repeats: bool) -> Run:
     scores: dict[str, list[tuple[str, float]]] = {}
     for task_id, entries in data.items():
         rows = _entries(entries, f"{file}: task {task_id}")
-        if rows and all(score is not None for _, score in rows):
+        scored = [skill_id for skill_id, score in rows if score is not None]
+        if scored and len(scored) < len(rows):
+            fix = f"has a score and {len(rows) - len(scored)} others have none; score all skills of a task or none"
+            raise UserError(f"{file}: task {task_id}", "skill", scored[0], fix)
+        if scored:
             scores[task_id] = [(skill_id, _finite(score, f"{file}: task {task_id}")) for skill_id, score in rows]
         else:
             order[task_id] = [skill_id for skill_id, _ in rows]
@@ -88,8 +100,8 @@ def _entries(entries: Any, place: str) -> list[tuple[str, Any]]:
 
 def _finite(value: Any, place: str) -> float:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = math.nan if "_" in str(value) else float(value)  # Python would read 1_0 as 10
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number) or isinstance(value, bool):
         raise UserError(place, "score", value, "give a finite number")
