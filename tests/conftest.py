@@ -1,0 +1,21 @@
+"""What several tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("skillfit", deadline=None)  # a busy machine is no bug
+settings.load_profile("skillfit")
+
+
+@pytest.fixture(scope="session")
+def skillfit_data() -> Path:
+    """The folder of real data that SKILLFIT_DATA names; tests that need it are skipped where it is unset."""
+    folder = os.environ.get("SKILLFIT_DATA")
+    if not folder:
+        pytest.skip("SKILLFIT_DATA is unset: it names the folder with the real skills and benchmarks")
+    return Path(folder)
