@@ -1,0 +1,1 @@
+"""Suites: where metrics meet models, one suite a file."""

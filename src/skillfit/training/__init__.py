@@ -1,0 +1,1 @@
+"""Fitting models: Lightning modules that only wire, and the fitters that a training job names."""
