@@ -127,6 +127,7 @@ def test_hash_is_the_same_elsewhere(tmp_path):
         (tmp_path / name / "a.txt").write_text("x")
     assert hash_paths([tmp_path / "here"]) == hash_paths([tmp_path / "there"])
     assert hash_file(tmp_path / "here" / "a.txt") == hash_file(tmp_path / "there" / "a.txt")
+    assert hash_paths([tmp_path / "here" / "a.txt"]) == hash_paths([tmp_path / "here"])
     both = hash_paths([tmp_path / "here", tmp_path / "there"], root=tmp_path)
     assert both != hash_paths([tmp_path / "here", tmp_path / "here"], root=tmp_path)
 

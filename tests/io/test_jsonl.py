@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -105,6 +106,18 @@ def test_missing_file_and_folder(tmp_path):
             reader(tmp_path / "nowhere")
     with pytest.raises(UserError, match="is not a file"):
         list(read_jsonl(tmp_path))
+
+
+@pytest.mark.parametrize("reader", [read_json, lambda path: list(read_jsonl(path))])
+def test_file_that_may_not_be_read_is_told(tmp_path, monkeypatch, reader):
+    def refuse(*_, **__):
+        raise PermissionError(13, "Permission denied")
+
+    (tmp_path / "a.json").write_text("{}")
+    monkeypatch.setattr(Path, "open", refuse)  # chmod would not stop a superuser
+    monkeypatch.setattr(Path, "read_text", refuse)
+    with pytest.raises(UserError, match=r"a\.json: cannot be read \(Permission denied\); check its permissions"):
+        reader(tmp_path / "a.json")
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"a": NaN}', '{"a": 1, "a": 2}', "\xff"])

@@ -86,6 +86,12 @@ def test_one_success_among_many_gives_finite_bounds(method):
     assert 0 <= found.low < found.high <= 1
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_undefined_bca_interval_is_refused_not_reported_as_nan():
+    with pytest.warns(Warning, match="BCa"), pytest.raises(ValueError, match="use method=percentile or more resamples"):
+        bootstrap_mean_interval(SKEWED, BootstrapOptions(n_resamples=1, method="BCa"))
+
+
 def test_empty_sample_is_refused():
     with pytest.raises(ValueError, match="values is empty"):
         bootstrap_mean_interval([])
