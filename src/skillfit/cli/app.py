@@ -7,15 +7,17 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
-from skillfit.cli.config_errors import check_keys, config_dir, explain
+from skillfit.cli.config_check import check_keys, config_dir
+from skillfit.cli.config_errors import explain
 from skillfit.errors import UserError
 from skillfit.provenance import RunFolder
 
@@ -24,16 +26,20 @@ FULL_ERROR = "HYDRA_FULL_ERROR"
 
 
 def job(config_name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[], None]]:
-    """Make a function of a composed config into an entry point; bad input ends it with one message and exit code 2."""
+    """Make a function of a composed config into an entry point; bad input ends it with one line and exit code 2."""
 
     def decorate(main: Callable[[DictConfig], Any]) -> Callable[[], None]:
-        @functools.wraps(main)
-        def checked(cfg: DictConfig) -> Any:
-            check_keys(cfg, config_name)
-            return main(cfg)
-
         def entry() -> None:
-            with one_line_errors():
+            with one_line_errors() as tell:
+
+                @functools.wraps(main)
+                def checked(cfg: DictConfig) -> Any:
+                    # A sweep's launcher keeps a failed job's error; a single job ends here, before Hydra tells it too.
+                    with nullcontext() if HydraConfig.get().mode == RunMode.MULTIRUN else tell():
+                        check_keys(cfg, config_name)
+                        return main(cfg)
+
+                _refuse_keyless(sys.argv[1:])
                 hydra.main(version_base="1.3", config_path=str(config_dir()), config_name=config_name)(checked)()
 
         return entry
@@ -42,14 +48,26 @@ def job(config_name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[]
 
 
 @contextmanager
-def one_line_errors() -> Iterator[None]:
-    """Print a UserError or a config error as one message on stderr and exit with code 2; the rest passes through.
+def one_line_errors() -> Iterator[Callable[[], AbstractContextManager[None]]]:
+    """Print a UserError or a config error as one line on stderr and exit with code 2; the rest passes through.
 
-    With HYDRA_FULL_ERROR=1 set by the user, errors keep their stack trace.
+    Gives the same treatment for a part of the block, as a context manager. With HYDRA_FULL_ERROR=1 set by the user,
+    errors keep their stack trace.
     """
-    wants_trace = bool(os.environ.get(FULL_ERROR))
+    tell = functools.partial(_told, trace=bool(os.environ.get(FULL_ERROR)))
+    before = os.environ.get(FULL_ERROR)
     os.environ[FULL_ERROR] = "1"  # makes Hydra raise instead of printing its own report
     _quiet_libraries()
+    try:
+        with tell():
+            yield tell
+    finally:
+        if before is None:
+            os.environ.pop(FULL_ERROR, None)
+
+
+@contextmanager
+def _told(*, trace: bool) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
@@ -60,13 +78,18 @@ def one_line_errors() -> Iterator[None]:
         sys.exit(130)
     except Exception as error:
         told = explain(error)
-        if wants_trace or told is None:
+        if trace or told is None:
             raise
-        sys.stderr.write(f"error: {told}\n")
+        sys.stderr.write(f"error: {' '.join(told.split())}\n")
         sys.exit(2)
-    finally:
-        if not wants_trace:
-            os.environ.pop(FULL_ERROR, None)
+
+
+def _refuse_keyless(arguments: list[str]) -> None:
+    for argument in arguments:
+        if argument.lstrip("+~").startswith("="):
+            raise UserError(
+                "command line", value=argument, fix="has no key before its =; settings have the form key=value"
+            )
 
 
 @contextmanager
@@ -97,13 +120,12 @@ def build(cfg: DictConfig, key: str) -> Any:
     """Instantiate the object tree at `key`; a bad value raises UserError naming the full key as typed."""
     try:
         return hydra.utils.instantiate(OmegaConf.select(cfg, key, throw_on_missing=True))
-    except UserError:
-        raise
     except Exception as error:
-        told = explain(error, prefix=key)
+        told = explain(error, prefix=key, cfg=cfg)
         if told is None:
             raise
-        raise UserError("config", fix=told) from error
+        place, _, fix = told.partition(": ")
+        raise UserError(place, fix=fix) from error
 
 
 def set_up_logging(verbose: bool) -> None:

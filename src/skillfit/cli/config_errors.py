@@ -3,142 +3,194 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import yaml
-from hydra.errors import HydraException, InstantiationException, MissingConfigException, OverrideParseException
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.override_parser.types import Quote, QuotedString
+from hydra.errors import (
+    ConfigCompositionException,
+    HydraException,
+    InstantiationException,
+    MissingConfigException,
+    OverrideParseException,
+)
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import ConfigKeyError, MissingMandatoryValue, OmegaConfBaseException
+from omegaconf.errors import (
+    ConfigAttributeError,
+    ConfigKeyError,
+    InterpolationKeyError,
+    InterpolationResolutionError,
+    InterpolationToMissingValueError,
+    MissingMandatoryValue,
+    OmegaConfBaseException,
+)
 from pydantic import ValidationError
 
+from skillfit.cli.config_check import config_dir
+from skillfit.cli.object_errors import HYDRA_KEYS, call_fault, own_key, validation_fault
 from skillfit.errors import UserError, suggest
 
-PACKAGE = Path(__file__).resolve().parent.parent
+LINES = 4  # of a library's message, when nothing better is known
+HIDDEN = HYDRA_KEYS | {"hydra"}
 
 
-def config_dir() -> Path:
-    """The folder of the configs: packed beside the code when installed, `conf/` of the checkout otherwise."""
-    packed = PACKAGE / "conf"
-    return packed if packed.is_dir() else PACKAGE.parent.parent / "conf"
+def explain(error: BaseException, prefix: str = "", cfg: DictConfig | None = None) -> str | None:
+    """One line for a fault of the user's, or None if `error` is a fault of ours (its stack trace is needed then).
 
-
-def check_keys(cfg: DictConfig, config_name: str) -> None:
-    """Refuse keys that no job reads (Hydra's `+key=` adds any) and plain values of another type than the default's.
-
-    Raises UserError naming the key, the value and the closest known key.
+    prefix: the key whose object tree was being built. cfg: the config it is in, for naming keys as they were typed.
     """
-    root = yaml.safe_load((config_dir() / f"{config_name}.yaml").read_text(encoding="utf-8"))
-    groups = {_group(entry) for entry in root.pop("defaults", [])} - {"_self_", "hydra", "experiment", "sweep"}
-    _check_node(cfg, root, groups, "")
-
-
-def _check_node(cfg: DictConfig, known: dict[str, Any], groups: set[str], prefix: str) -> None:
-    for key in cfg:
-        name = f"{prefix}{key!s}"
-        if key in groups:
-            continue
-        raw = OmegaConf.to_container(cfg, resolve=False)[key]  # type: ignore[index]
-        if key not in known:
-            raise UserError("config", name, raw, f"no such key; {suggest(str(key), {*known, *groups})}")
-        default = known[key]
-        if isinstance(default, dict):
-            if not isinstance(raw, dict):
-                raise UserError(
-                    "config", name, raw, f"is a group of settings; set one of {name}.{{{', '.join(default)}}}"
-                )
-            _check_node(cfg[key], default, set(), f"{name}.")
-        elif default is not None and raw is not None and not _same_kind(cfg[key], default):
-            raise UserError("config", name, raw, f"expected {_kind(default)} (the default is {default})")
-
-
-def _same_kind(value: Any, default: Any) -> bool:
-    if isinstance(default, str) and default.startswith("${"):
-        return True
-    if isinstance(default, bool) or isinstance(value, bool):
-        return isinstance(value, bool) and isinstance(default, bool)
-    if isinstance(default, int):
-        return isinstance(value, int)
-    if isinstance(default, float):
-        return isinstance(value, int | float)
-    if isinstance(default, str):
-        return isinstance(value, str | int | float)
-    return True
-
-
-def _kind(default: Any) -> str:
-    kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-    return next((text for kind, text in kinds.items() if isinstance(default, kind)), "another kind of value")
-
-
-def _group(entry: Any) -> str:
-    name = next(iter(entry)) if isinstance(entry, dict) else str(entry)
-    return name.removeprefix("override ").split("@")[0].strip("/").split("/")[0]
-
-
-def explain(error: BaseException, prefix: str = "") -> str | None:
-    """One message for a fault of the user's, or None if `error` is a fault of ours (its stack trace is needed then)."""
     chain = list(_causes(error))
     for link in chain:
         if isinstance(link, UserError):
-            return str(link)
+            return str(own_key(link, _full_key(error, prefix), cfg))
     for link in chain:
         if isinstance(link, ValidationError):
-            return _validation(link, _full_key(error, prefix))
-        if isinstance(link, MissingMandatoryValue):
-            key = _full_key(link, prefix)
-            return f"config: {key} is missing: add {key}=VALUE to the command"
+            return f"config: {validation_fault(link, _full_key(error, prefix), cfg)}"
+        if isinstance(link, OmegaConfBaseException) and not isinstance(link, ConfigAttributeError | ConfigKeyError):
+            return f"config: {_unresolved(link, prefix)}"
     if isinstance(error, OverrideParseException):
-        return _parse_fault(error)
+        return f"command line: {_unreadable(error)}"
     if isinstance(error, MissingConfigException):
-        return _first_lines(error)
-    for link in chain:
-        if isinstance(link, ConfigKeyError):
-            return _unknown_key(error, link)
-        if isinstance(link, OmegaConfBaseException):
-            return f"config: {_full_key(link, prefix)}: {_first_line(link)}"
-    if isinstance(error, InstantiationException) and not any(isinstance(link, ImportError) for link in chain):
-        inner = chain[-1]
-        return f"config: {_full_key(error, prefix)}: {_first_line(inner)}" if isinstance(inner, TypeError) else None
-    return f"config: {_first_lines(error)}" if isinstance(error, HydraException) else None
+        return f"config: {_unknown_option(error)}"
+    if isinstance(error, InstantiationException):
+        told = call_fault(error, chain[-1], _full_key(error, prefix), cfg)
+        return told and f"config: {told}"
+    if isinstance(error, ConfigCompositionException):
+        return _uncomposable(error, chain)
+    if isinstance(error, OmegaConfBaseException | HydraException):
+        return f"config: {first_lines(error)}"
+    return None
 
 
-def _validation(error: ValidationError, key: str) -> str:
-    parts = []
-    for fault in error.errors():
-        path = [str(p) for p in fault["loc"]]
-        name = ".".join([key, *path] if key else path)
-        if fault["type"] == "unexpected_keyword_argument":
-            parts.append(f"{name} = {fault['input']!r}: no such key for {error.title}")
-        elif fault["type"].startswith("missing"):
-            parts.append(f"{name}: is missing; add {name}=VALUE to the command")
-        else:
-            parts.append(f"{name} = {fault['input']!r}: {fault['msg']}")
-    return "config: " + "; ".join(parts)
+def _unknown_option(error: MissingConfigException) -> str:
+    """A group's option that is not there; the group is the longest folder of conf/ that the path names."""
+    path = (error.missing_cfg_file or "").split("/")
+    if len(path) < 2:
+        return first_lines(error)
+    split = max((i for i in range(1, len(path)) if (config_dir() / "/".join(path[:i])).is_dir()), default=len(path) - 1)
+    group, option = "/".join(path[:split]), "/".join(path[split:])
+    known = error.options or [file.stem for file in (config_dir() / group).glob("*.yaml")]
+    return f"{group} = {option!r}: no such option; {suggest(option, known)}"
 
 
-def _unknown_key(error: BaseException, link: ConfigKeyError) -> str:
-    match = re.search(r"Could not override '([^']+)'", str(error))
-    key = match.group(1) if match else str(link.full_key or link.key)
+def _uncomposable(error: ConfigCompositionException, chain: list[BaseException]) -> str:
+    text = str(error)
+    if found := re.match(r"Could not override '([^']+)'", text):
+        return f"config: {_unknown_key(found.group(1), text, chain)}"
+    if found := re.match(r"Could not append to config. An item is already at '([^']+)'", text):
+        key, value = found.group(1), _between(text, r"remove \+ prefix: '[^=]+=(.*)'$")
+        return f"config: +{key} = {value}: the key is there already; write {key}={value} without the +"
+    if found := re.match(r"Multiple values for (\S+)\. To override a value use 'override [^:]+: (.*)'", text):
+        group, option = found.groups()
+        return f"config: +{group} = {option}: the group is chosen already; write {group}={option} without the +"
+    if found := re.match(r"Could not delete from config. '([^']+)' does not exist", text):
+        return f"config: ~{found.group(1)}: no such key to leave out"
+    if found := re.match(r"Ambiguous value for argument '([^=]+)=(.*)'$", text, re.MULTILINE):
+        key, value = found.groups()
+        return (
+            f"command line: {key} = {value!r} holds a comma; as one text: {_quoted(key, value)}, "
+            f"as a list: '{key}=[{value}]', as a sweep: add -m"
+        )
+    if found := re.match(r"Error merging override ([^=]+)=(.*)$", text, re.MULTILINE):
+        key, value = found.group(1).lstrip("+"), found.group(2)
+        return f"command line: {key} = {value} cannot be read as a value ({_first_line(chain[-1])})"
+    return f"config: {first_lines(error)}"
+
+
+def _unknown_key(key: str, text: str, chain: list[BaseException]) -> str:
+    value = _between(text, r"use \+[^=]+=(.*)$")
+    shown = f"{key} = {value}" if value else key
+    if found := re.search(r"Did you mean to override (\S+)\?", text):
+        return f"{shown}: no such key; did you mean {found.group(1)}?"
+    missing = next((link for link in chain if isinstance(link, ConfigAttributeError | ConfigKeyError)), None)
+    if missing is None:
+        return f"{shown}: no such key"
+    full = str(missing.full_key or key)
+    group, _, last = full.rpartition(".")
+    holders = _options_with(group, last)
+    inner = f": {full}" if full != key else ""
+    elsewhere = f"{group}={' or '.join(holders)} has it; " if holders else ""
+    return f"{shown}: no such key{inner}; {elsewhere}{suggest(last, _keys(missing.parent_node))}"
+
+
+def _options_with(group: str, key: str) -> list[str]:
+    """The options of a group whose own file holds the key: `data.corpus` belongs to data=files, not to data=mini."""
+    folder = config_dir() / group.replace(".", "/")
+    if not group or not folder.is_dir():
+        return []
+    return [file.stem for file in sorted(folder.glob("*.yaml")) if key in _keys(OmegaConf.load(file))]
+
+
+def _keys(node: Any) -> list[str]:
+    """The keys of a config node that a user may set; `in` and iteration differ on those whose value is missing."""
+    return [str(key) for key in node.keys() - HIDDEN] if OmegaConf.is_dict(node) else []
+
+
+def _unresolved(link: OmegaConfBaseException, prefix: str) -> str:
+    """A value that is missing, or that refers to one which is missing or not there."""
+    key = str(link.full_key) if link.full_key else _full_key(link, prefix)
+    if isinstance(link, MissingMandatoryValue):
+        return _missing(_between(str(link), r"Missing mandatory value: (\S+)") or key)
     node = link.parent_node
-    known = [str(k) for k in node] if isinstance(node, DictConfig) else []
-    last = key.rsplit(".", 1)[-1]
-    return f"config: {key}: no such key; {suggest(last, known)}"
+    root: Any = node._get_root() if node is not None else None
+    raw = _raw(root, key) if root is not None else None
+    shown = f"{key} = {raw!r}" if raw is not None else key
+    if isinstance(link, InterpolationToMissingValueError):
+        target = _between(str(link), r"Missing mandatory value: (\S+)")
+        return f"{_missing(target)} ({key} refers to it)" if target else f"{shown}: refers to a missing value"
+    if isinstance(link, InterpolationKeyError):
+        target = _between(str(link), r"Interpolation key '([^']+)' not found")
+        parent, _, _ = target.rpartition(".")
+        owner = OmegaConf.select(root, parent) if parent and root is not None else root
+        known = [f"{parent}.{name}" if parent else name for name in _keys(owner)]
+        return f"{shown}: refers to {target}, which is not there; {suggest(target, known)}; or give {key}=VALUE"
+    reason = re.sub(r"^\w+ raised while resolving interpolation: ", "", _first_line(link)).strip('"')
+    advice = f"; or give {key}=VALUE" if isinstance(link, InterpolationResolutionError) else ""
+    return f"{shown}: {reason}{advice}"
 
 
-def _parse_fault(error: OverrideParseException) -> str:
-    key, _, value = error.override.partition("=")
-    quoted = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"command line: {error.override!r} cannot be read; quote the value twice: \"{key}='{quoted}'\""
+def _raw(root: Any, key: str) -> Any:
+    """The value at a dotted key as it stands in the config, interpolations unresolved; None where there is none."""
+    node = OmegaConf.to_container(root, resolve=False)
+    for part in key.split("."):
+        node = node.get(part) if isinstance(node, dict) else None
+    return node
+
+
+def _missing(key: str) -> str:
+    group = key.split(".")[0]
+    choices = HydraConfig.get().runtime.choices if HydraConfig.initialized() else {}
+    by = f" ({group}={choices[group]} needs it)" if group in choices and "." in key else ""
+    return f"{key} is missing{by}: add {key}=VALUE to the command"
+
+
+def _unreadable(error: OverrideParseException) -> str:
+    key, equals, value = error.override.partition("=")
+    if not equals:
+        return f"{error.override!r} is no setting; settings have the form key=value"
+    if not re.fullmatch(r"[+~]{0,2}[A-Za-z_][\w./@:-]*", key) or key.endswith((".", "/", "@")):
+        return f"{error.override!r} has no valid key before its ="
+    return f"{key} = {value!r} cannot be read; quote the value twice: {_quoted(key, value)}"
+
+
+def _quoted(key: str, value: str) -> str:
+    """The setting as it must be typed in a shell for Hydra to take the value literally."""
+    word = f"{key}={QuotedString(text=value, quote=Quote.single).with_quotes()}"
+    return shlex.quote(word) if re.search(r'[$`"\\!]', word) else f'"{word}"'
 
 
 def _full_key(error: BaseException, prefix: str) -> str:
-    match = re.search(r"full_key: (\S+)", str(error))
-    key = match.group(1) if match else ""
+    key = _between(str(error), r"full_key: (\S+)")
     if not key or key == prefix or key.startswith(f"{prefix}."):
         return key or prefix
     return f"{prefix}.{key}" if prefix else key
+
+
+def _between(text: str, pattern: str) -> str:
+    found = re.search(pattern, text, re.MULTILINE)
+    return found.group(1) if found else ""
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -152,5 +204,6 @@ def _first_line(error: BaseException) -> str:
     return str(error).strip().split("\n", 1)[0]
 
 
-def _first_lines(error: BaseException) -> str:
-    return " ".join(line.strip() for line in str(error).strip().split("\n")[:4] if line.strip())
+def first_lines(error: BaseException) -> str:
+    """The start of a library's message as one line."""
+    return " ".join(line.strip() for line in str(error).strip().split("\n")[:LINES] if line.strip())
