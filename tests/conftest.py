@@ -13,6 +13,14 @@ settings.load_profile("skillfit")
 
 
 @pytest.fixture(scope="session")
+def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny random BERT bi-encoder; nobody changes it."""
+    from fakes import make_tiny_encoder
+
+    return make_tiny_encoder(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="session")
 def skillfit_data() -> Path:
     """The folder of real data that SKILLFIT_DATA names; tests that need it are skipped where it is unset."""
     folder = os.environ.get("SKILLFIT_DATA")

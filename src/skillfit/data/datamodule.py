@@ -42,7 +42,7 @@ class PairDataModule(pl.LightningDataModule):
     def train_dataloader(self) -> DataLoader[RetrieverBatch]:
         """The pairs of one epoch."""
         return DataLoader(
-            self.pairs,  # type: ignore[arg-type]
+            self.pairs,
             batch_size=self.batch_size,
             sampler=EpochSampler(len(self.pairs), self.seed),
             collate_fn=self.collate,

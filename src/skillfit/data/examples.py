@@ -24,7 +24,7 @@ def pairs_from(queries: Sequence[Query], qrels: Qrels, copy_groups: Mapping[str,
     copy of the right skill is never learned as wrong. All positives of a query are known before any negative is chosen.
     Queries that need no skill give no pair.
     """
-    pairs = []
+    pairs: list[Pair] = []
     for query in queries:
         required = qrels.required.get(query.query_id, frozenset())
         answers = frozenset(copy for skill in required for copy in copy_groups.get(skill, frozenset({skill})))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any
+from typing import Any, TypedDict
 
 import pytorch_lightning as pl
 
@@ -14,15 +14,25 @@ from skillfit.training.dev import DevSet
 log = logging.getLogger(__name__)
 
 
+class EpochRow(TypedDict):
+    """The dev evaluation after an epoch: n scored queries, macro means and interval bounds by measure; plain data."""
+
+    epoch: int
+    loss: float | None
+    n: int
+    values: dict[str, float]
+    bounds: dict[str, list[float]]
+
+
 class DevEvaluation(pl.Callback):
     """Evaluate the dev queries before the first step and after each epoch; `val/<measure>` is what is monitored.
 
-    history: one row an evaluation (epoch 0 is the model as it came), in the order measured.
+    history: one `EpochRow` an evaluation, in the order measured; epoch 0 is the model as it came.
     """
 
     def __init__(self, encoder: BiEncoder, dev: DevSet) -> None:
         self.encoder, self.dev = encoder, dev
-        self.history: list[dict[str, float]] = []
+        self.history: list[EpochRow] = []
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Measure the starting point, unless the run is a resumed one."""
@@ -32,8 +42,8 @@ class DevEvaluation(pl.Callback):
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Measure the epoch that ends and hand the values to the checkpoint callback."""
         loss = float(trainer.callback_metrics["train/loss_epoch"])
-        values = self._measure(trainer.current_epoch + 1, loss)
-        for name, value in values.items():
+        row = self._measure(trainer.current_epoch + 1, loss)
+        for name, value in row["values"].items():
             pl_module.log(f"val/{name}", value, rank_zero_only=True)
 
     def state_dict(self) -> dict[str, Any]:
@@ -44,12 +54,19 @@ class DevEvaluation(pl.Callback):
         """Take the history back."""
         self.history = list(state_dict["history"])
 
-    def _measure(self, epoch: int, loss: float | None) -> dict[str, float]:
-        values = self.dev.evaluate(self.encoder)
-        self.history.append({"epoch": float(epoch), **({} if loss is None else {"loss": loss}), **values})
-        shown = "  ".join(f"{name} {100 * value:.1f}" for name, value in values.items())
+    def _measure(self, epoch: int, loss: float | None) -> EpochRow:
+        found = self.dev.evaluate(self.encoder)
+        row = EpochRow(
+            epoch=epoch,
+            loss=loss,
+            n=min(interval.n for interval in found.values()),
+            values={name: interval.value for name, interval in found.items()},
+            bounds={name: [interval.low, interval.high] for name, interval in found.items()},
+        )
+        self.history.append(row)
+        shown = "  ".join(f"{name} {100 * value:.1f}" for name, value in row["values"].items())
         log.info("epoch %d: %sdev %s", epoch, "" if loss is None else f"loss {loss:.3f}  ", shown)
-        return values
+        return row
 
 
 class StepLines(pl.Callback):

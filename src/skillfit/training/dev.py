@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from skillfit.metrics.measures import Measure
 from skillfit.metrics.scoring import score_run
+from skillfit.metrics.stats import Interval, bootstrap_mean_interval
 from skillfit.models.bi_encoder import BiEncoder
 from skillfit.search.dense import rank_all
 from skillfit.types import Qrels, Query
@@ -23,8 +24,8 @@ class DevSet:
     measures: Sequence[Measure]
     batch_size: int
 
-    def evaluate(self, encoder: BiEncoder) -> dict[str, float]:
-        """Macro means of the measures by name; the model is left in the mode it came in."""
+    def evaluate(self, encoder: BiEncoder) -> dict[str, Interval]:
+        """Macro means of the measures by name, with bootstrap intervals; the model is left in the mode it came in."""
         import torch
 
         training = encoder.model.training
@@ -40,4 +41,4 @@ class DevSet:
         ids = [query.query_id for query in self.queries]
         run = rank_all(list(self.skill_texts), skills, ids, queries, depth)
         scores = score_run(run, self.queries, self.qrels, self.measures)
-        return {measure.name: float(scores.values[measure.name].mean()) for measure in self.measures}
+        return {measure.name: bootstrap_mean_interval(scores.values[measure.name]) for measure in self.measures}

@@ -11,7 +11,7 @@ import pytorch_lightning as pl
 import torch
 from pytorch_lightning.callbacks import ModelCheckpoint
 
-from skillfit.training.callbacks import DevEvaluation, StepLines
+from skillfit.training.callbacks import DevEvaluation, EpochRow, StepLines
 from skillfit.training.options import TrainerOptions
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ def fit_module(
     monitor: str,
     logger: Any,
     folder: Path,
-) -> list[dict[str, float]]:
+) -> list[EpochRow]:
     """Train, load the epoch with the highest dev `monitor` back into the module, and return the dev history.
 
     `checkpoints/best.ckpt` and `last.ckpt` hold plain tensors and numbers, so they load in torch's safe mode.
@@ -49,11 +49,11 @@ def fit_module(
     return evaluation.history
 
 
-def best_epoch(history: list[dict[str, float]], monitor: str) -> dict[str, float]:
+def best_epoch(history: list[EpochRow], monitor: str) -> EpochRow:
     """The first epoch with the highest `monitor`; a warning says so if it does not beat the untrained model."""
     start, epochs = history[0], history[1:]
-    best = max(epochs, key=lambda row: row[monitor])
-    if best[monitor] <= start[monitor]:
+    best = max(epochs, key=lambda row: row["values"][monitor])
+    if best["values"][monitor] <= start["values"][monitor]:
         message = "no epoch beats the untrained model on dev %s (%.4f against %.4f)"
-        log.warning(message, monitor, best[monitor], start[monitor])
+        log.warning(message, monitor, best["values"][monitor], start["values"][monitor])
     return best

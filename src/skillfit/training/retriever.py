@@ -25,11 +25,10 @@ from skillfit.training.options import TrainerOptions
 
 if TYPE_CHECKING:
     from skillfit.models.bi_encoder import BiEncoder
-    from skillfit.training.callbacks import DevEvaluation
+    from skillfit.training.callbacks import DevEvaluation, EpochRow
     from skillfit.training.retriever_module import RetrieverModule
 
 log = logging.getLogger(__name__)
-History = list[dict[str, float]]
 
 
 @dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
@@ -98,7 +97,7 @@ class RetrieverFitter:
         history = fit_module(module, data, evaluation, options, monitor=self.monitor, logger=logger, folder=run.path)
         best = best_epoch(history, self.monitor)
         self._export(encoder, best, history, run)
-        return best[self.monitor]
+        return best["values"][self.monitor]
 
     def _measured(self) -> list[str]:
         return list(dict.fromkeys([self.monitor, *self.measures]))
@@ -192,7 +191,7 @@ class RetrieverFitter:
         dev_set = DevSet(dev.queries, query_texts, skill_texts, dev.qrels, measures, self.eval_batch_size)
         return DevEvaluation(encoder, dev_set)
 
-    def _export(self, encoder: BiEncoder, best: dict[str, float], history: History, run: RunFolder) -> None:
+    def _export(self, encoder: BiEncoder, best: EpochRow, history: list[EpochRow], run: RunFolder) -> None:
         encoder.model.eval()
         card = {
             "kind": "retriever",
@@ -202,28 +201,26 @@ class RetrieverFitter:
             "temperature": self.temperature,
             "training_data": run.facts["train"],
             "corpus_hash": run.facts["data"]["corpus_hash"],
-            "dev": best,
+            "dev": dict(best),
         }
         encoder.save(run.path / "model", card)
-        run.facts["model"] = {"fingerprint": encoder.fingerprint(), "best_epoch": int(best["epoch"])}
+        run.facts["model"] = {"fingerprint": encoder.fingerprint(), "best_epoch": best["epoch"]}
         write_json(run.path / "metrics.json", {"rows": self._rows(history, run), "provenance": run.provenance()})
 
-    def _rows(self, history: History, run: RunFolder) -> list[dict[str, Any]]:
+    def _rows(self, history: list[EpochRow], run: RunFolder) -> list[dict[str, Any]]:
         shared = {"suite": "training", "benchmark": run.facts["data"]["name"], "group": self.dev_split}
-        n = run.facts["data"]["splits"].get(self.dev_split)
         return [
             {
                 **shared,
-                "system": f"epoch {int(row['epoch'])}",
+                "system": f"epoch {row['epoch']}",
                 "metric": name,
                 "value": value,
-                "low": None,
-                "high": None,
+                "low": row["bounds"][name][0],
+                "high": row["bounds"][name][1],
+                "n": row["n"],
             }
-            | {"n": n}
             for row in history
-            for name, value in row.items()
-            if name not in ("epoch", "loss")
+            for name, value in row["values"].items()
         ]
 
 

@@ -1,0 +1,142 @@
+"""Small stand-ins made in memory: a pool of skills and a tiny random BERT of the real architecture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from skillfit.io.files import hash_text
+from skillfit.types import Skill
+
+
+class ListPool:
+    """A corpus held in a list, with what search and training ask of one."""
+
+    def __init__(self, skills: Sequence[Skill]) -> None:
+        self.skills = list(skills)
+        self.ids = [skill.skill_id for skill in self.skills]
+        self.content_hash = hash_text(
+            *(part for s in self.skills for part in (s.skill_id, s.name, s.description, s.body))
+        )
+
+    def __len__(self) -> int:
+        return len(self.skills)
+
+    def __iter__(self) -> Iterator[Skill]:
+        return iter(self.skills)
+
+    def __contains__(self, skill_id: object) -> bool:
+        return skill_id in self.ids
+
+    def get(self, skill_id: str) -> Skill:
+        return self.skills[self.ids.index(skill_id)]
+
+    def copies(self) -> dict[str, frozenset[str]]:
+        groups: dict[str, set[str]] = {}
+        for skill in self.skills:
+            if skill.copy_group:
+                groups.setdefault(skill.copy_group, set()).add(skill.skill_id)
+        return {skill_id: frozenset(group) for group in groups.values() for skill_id in group}
+
+
+WORDS = [
+    "pdf",
+    "table",
+    "extract",
+    "image",
+    "resize",
+    "crop",
+    "database",
+    "migrate",
+    "postgres",
+    "mysql",
+    "backup",
+    "restore",
+    "log",
+    "nginx",
+    "error",
+    "parse",
+    "chart",
+    "plot",
+    "matplotlib",
+    "deploy",
+    "docker",
+    "build",
+    "test",
+    "pytest",
+    "rotate",
+    "secret",
+    "key",
+    "email",
+    "refund",
+    "translate",
+    "locale",
+    "csv",
+    "excel",
+    "clean",
+    "page",
+    "cursor",
+    "token",
+    "release",
+    "notes",
+    "the",
+    "a",
+    "to",
+    "of",
+    "in",
+    "and",
+    "for",
+    "with",
+    "my",
+    "our",
+    "please",
+    "when",
+    "how",
+    "need",
+    "fix",
+    "from",
+    "into",
+    "all",
+    "new",
+]
+
+
+def make_tiny_encoder(folder: Path, *, hidden: int = 32, window: int = 64, seed: int = 0) -> Path:
+    """Save a two-layer random BERT with mean pooling as a sentence-transformers folder; its vocabulary is WORDS."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
+    from transformers import BertConfig, BertModel, BertTokenizerFast
+
+    torch.manual_seed(seed)
+    base = folder / "base"
+    base.mkdir(parents=True)
+    letters = [chr(c) for c in range(ord("a"), ord("z") + 1)]
+    vocab = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *WORDS,
+        *letters,
+        *(f"##{c}" for c in letters),
+        *"0123456789|.,",
+    ]
+    (base / "vocab.txt").write_text("\n".join(dict.fromkeys(vocab)), encoding="utf-8")
+    tokenizer = BertTokenizerFast(vocab=str(base / "vocab.txt"), do_lower_case=True)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=hidden,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=2 * hidden,
+        max_position_embeddings=128,
+    )
+    BertModel(config).save_pretrained(base)
+    tokenizer.save_pretrained(base)
+    transformer = Transformer(str(base), max_seq_length=window)
+    pooling = Pooling(transformer.get_embedding_dimension(), pooling_mode="mean")
+    model = SentenceTransformer(modules=[transformer, pooling, Normalize()], device="cpu")
+    model.save_pretrained(str(folder / "model"), create_model_card=False)
+    return folder / "model"
