@@ -15,9 +15,8 @@ class ListPool:
     def __init__(self, skills: Sequence[Skill]) -> None:
         self.skills = list(skills)
         self.ids = [skill.skill_id for skill in self.skills]
-        self.content_hash = hash_text(
-            *(part for s in self.skills for part in (s.skill_id, s.name, s.description, s.body))
-        )
+        texts = ((s.skill_id, s.name, s.description, s.body) for s in self.skills)
+        self.content_hash = hash_text(*(part for parts in texts for part in parts))
 
     def __len__(self) -> int:
         return len(self.skills)
@@ -39,66 +38,16 @@ class ListPool:
         return {skill_id: frozenset(group) for group in groups.values() for skill_id in group}
 
 
-WORDS = [
-    "pdf",
-    "table",
-    "extract",
-    "image",
-    "resize",
-    "crop",
-    "database",
-    "migrate",
-    "postgres",
-    "mysql",
-    "backup",
-    "restore",
-    "log",
-    "nginx",
-    "error",
-    "parse",
-    "chart",
-    "plot",
-    "matplotlib",
-    "deploy",
-    "docker",
-    "build",
-    "test",
-    "pytest",
-    "rotate",
-    "secret",
-    "key",
-    "email",
-    "refund",
-    "translate",
-    "locale",
-    "csv",
-    "excel",
-    "clean",
-    "page",
-    "cursor",
-    "token",
-    "release",
-    "notes",
-    "the",
-    "a",
-    "to",
-    "of",
-    "in",
-    "and",
-    "for",
-    "with",
-    "my",
-    "our",
-    "please",
-    "when",
-    "how",
-    "need",
-    "fix",
-    "from",
-    "into",
-    "all",
-    "new",
-]
+WORDS = (
+    (
+        "pdf table extract image resize crop database migrate postgres mysql backup restore log nginx error parse chart "
+        "plot matplotlib deploy docker build test pytest rotate secret key email refund translate locale csv excel "
+        "clean page cursor token release notes the a to of in and for with my our please when how need fix from into "
+        "all new "
+    )
+    .strip()
+    .split(" ")
+)
 
 
 def make_tiny_encoder(folder: Path, *, hidden: int = 32, window: int = 64, seed: int = 0) -> Path:

@@ -81,7 +81,7 @@ class BiEncoder:
         return {"query": self.model.prompts["query"], "document": self.model.prompts["document"]}
 
     def encode(self, texts: Sequence[str], kind: Kind, *, batch_size: int = 32) -> np.ndarray:
-        """(n, H) float32 unit vectors, in the order of `texts`, whatever the batch size."""
+        """(n, H) float32 unit vectors, in the order of `texts`, whatever the batch size. UserError if not finite."""
         vectors = self.model.encode(
             list(texts),
             prompt=self.prompts[kind],
@@ -89,7 +89,10 @@ class BiEncoder:
             show_progress_bar=False,
             convert_to_numpy=True,
         )
-        return np.asarray(vectors, dtype=np.float32).reshape(len(texts), -1)
+        found = np.asarray(vectors, dtype=np.float32).reshape(len(texts), -1)
+        if not np.isfinite(found).all():
+            raise UserError("model", f"{kind} vectors", fix="are not finite; the weights are broken or overflow")
+        return found
 
     def count_cut(self, texts: Sequence[str], kind: Kind) -> int:
         """How many of the texts do not fit the window with their prompt."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from skillfit.data.collate import Features, RetrieverBatch
+from skillfit.errors import UserError
 
 Loss = Callable[..., Tensor]
 Schedule = Callable[[int], float]
@@ -35,10 +36,11 @@ class RetrieverModule(pl.LightningModule):
         queries, documents = self._embed(batch.queries), self._embed(batch.documents)  # (B, H), (M, H)
         loss = self.loss(queries @ documents.T, batch.positive, mask=batch.mask)
         if not torch.isfinite(loss):
-            raise FloatingPointError(
-                f"the loss is {loss.item()} at step {self.global_step}; the last saved checkpoint is untouched. "
-                "Likely causes: a learning rate that is too high, or half precision without the range for it"
+            fix = (
+                f"not finite at step {self.global_step}; the last saved checkpoint is untouched. Likely causes: a "
+                "learning rate that is too high, weights that were broken before, half precision without the range"
             )
+            raise UserError("training", "loss", loss.item(), fix)
         self.log("train/loss", loss.detach(), on_step=True, on_epoch=True, batch_size=len(queries))
         self.log("train/candidates", float(documents.shape[0]), batch_size=len(queries))
         return loss
