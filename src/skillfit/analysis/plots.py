@@ -11,7 +11,7 @@ from skillfit.analysis.svg import GRID, INK, SERIES, new_figure, plain, style, t
 
 MOST_GROUPS = 25
 MOST_SYSTEMS = len(SERIES)
-LABEL = 26  # characters of a label; the tables have it in full
+LABEL = 20  # characters of a label; the tables have it in full
 
 
 @dataclass(frozen=True)
