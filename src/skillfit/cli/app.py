@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,11 @@ def job(config_name: str) -> Callable[[Callable[[DictConfig], Any]], Callable[[]
                 def checked(cfg: DictConfig) -> Any:
                     # A sweep's launcher keeps a failed job's error; a single job ends here, before Hydra tells it too.
                     with nullcontext() if HydraConfig.get().mode == RunMode.MULTIRUN else tell():
-                        check_keys(cfg, config_name)
-                        return main(cfg)
+                        try:
+                            check_keys(cfg, config_name)
+                            return main(cfg)
+                        finally:
+                            _drop_empty_folder()
 
                 _refuse_keyless(sys.argv[1:])
                 hydra.main(version_base="1.3", config_path=str(config_dir()), config_name=config_name)(checked)()
@@ -84,6 +87,16 @@ def _told(*, trace: bool) -> Iterator[None]:
         sys.exit(2)
 
 
+def _drop_empty_folder() -> None:
+    """Remove the folder that Hydra made for a run which never began; one that the user named stays."""
+    settings = HydraConfig.get()
+    folder = Path(settings.runtime.output_dir)
+    named = any(override.lstrip("+").startswith("hydra.run.dir=") for override in settings.overrides.hydra)
+    if not named and folder != Path.cwd():
+        with suppress(OSError):  # it holds a run
+            folder.rmdir()
+
+
 def _refuse_keyless(arguments: list[str]) -> None:
     for argument in arguments:
         if argument.lstrip("+~").startswith("="):
@@ -117,9 +130,13 @@ def plain(cfg: DictConfig) -> dict[str, Any]:
 
 
 def build(cfg: DictConfig, key: str) -> Any:
-    """Instantiate the object tree at `key`; a bad value raises UserError naming the full key as typed."""
+    """Instantiate the object tree at `key`; a missing one or a bad value raises UserError naming the key as typed."""
     try:
-        return hydra.utils.instantiate(OmegaConf.select(cfg, key, throw_on_missing=True))
+        node = OmegaConf.select(cfg, key, throw_on_missing=True)
+        if node is None:
+            options = ", ".join(sorted(file.stem for file in (config_dir() / key).glob("*.yaml")))
+            raise UserError("config", key, fix=f"none is chosen; add {key}=OPTION, one of: {options}")
+        return hydra.utils.instantiate(node)
     except Exception as error:
         told = explain(error, prefix=key, cfg=cfg)
         if told is None:

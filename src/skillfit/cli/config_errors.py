@@ -29,7 +29,7 @@ from omegaconf.errors import (
 from pydantic import ValidationError
 
 from skillfit.cli.config_check import config_dir
-from skillfit.cli.object_errors import HYDRA_KEYS, call_fault, own_key, validation_fault
+from skillfit.cli.object_errors import HYDRA_KEYS, as_typed, call_fault, own_key, validation_fault
 from skillfit.errors import UserError, suggest
 
 LINES = 4  # of a library's message, when nothing better is known
@@ -49,7 +49,7 @@ def explain(error: BaseException, prefix: str = "", cfg: DictConfig | None = Non
         if isinstance(link, ValidationError):
             return f"config: {validation_fault(link, _full_key(error, prefix), cfg)}"
         if isinstance(link, OmegaConfBaseException) and not isinstance(link, ConfigAttributeError | ConfigKeyError):
-            return f"config: {_unresolved(link, prefix)}"
+            return f"config: {_unresolved(link, prefix, cfg)}"
     if isinstance(error, OverrideParseException):
         return f"command line: {_unreadable(error)}"
     if isinstance(error, MissingConfigException):
@@ -90,7 +90,7 @@ def _uncomposable(error: ConfigCompositionException, chain: list[BaseException])
     if found := re.match(r"Ambiguous value for argument '([^=]+)=(.*)'$", text, re.MULTILINE):
         key, value = found.groups()
         return (
-            f"command line: {key} = {value!r} holds a comma; as one text: {_quoted(key, value)}, "
+            f"command line: {key} = {value!r} holds a comma; as one text: {quoted(key, value)}, "
             f"as a list: '{key}=[{value}]', as a sweep: add -m"
         )
     if found := re.match(r"Error merging override ([^=]+)=(.*)$", text, re.MULTILINE):
@@ -108,11 +108,23 @@ def _unknown_key(key: str, text: str, chain: list[BaseException]) -> str:
     if missing is None:
         return f"{shown}: no such key"
     full = str(missing.full_key or key)
+    if typed := _typed_elsewhere(full):
+        return f"{shown}: is taken from elsewhere; set {typed}={value or 'VALUE'}"
     group, _, last = full.rpartition(".")
     holders = _options_with(group, last)
     inner = f": {full}" if full != key else ""
     elsewhere = f"{group}={' or '.join(holders)} has it; " if holders else ""
     return f"{shown}: no such key{inner}; {elsewhere}{suggest(last, _keys(missing.parent_node))}"
+
+
+def _typed_elsewhere(key: str) -> str:
+    """Where a key below a reference is set: `retriever.view.caps` is view.caps, as retriever.view is ${view}."""
+    group = key.split(".")[0]
+    for file in sorted((config_dir() / group).glob("*.yaml")):
+        typed = as_typed(OmegaConf.create({group: OmegaConf.load(file)}), key)
+        if typed != key:
+            return typed
+    return ""
 
 
 def _options_with(group: str, key: str) -> list[str]:
@@ -128,20 +140,19 @@ def _keys(node: Any) -> list[str]:
     return [str(key) for key in node.keys() - HIDDEN] if OmegaConf.is_dict(node) else []
 
 
-def _unresolved(link: OmegaConfBaseException, prefix: str) -> str:
+def _unresolved(link: OmegaConfBaseException, prefix: str, cfg: DictConfig | None) -> str:
     """A value that is missing, or that refers to one which is missing or not there."""
-    key = str(link.full_key) if link.full_key else _full_key(link, prefix)
+    key = str(link.full_key or "") or _full_key(link, prefix)
     if isinstance(link, MissingMandatoryValue):
         return _missing(_between(str(link), r"Missing mandatory value: (\S+)") or key)
-    node = link.parent_node
-    root: Any = node._get_root() if node is not None else None
-    raw = _raw(root, key) if root is not None else None
-    shown = f"{key} = {raw!r}" if raw is not None else key
+    root: Any = cfg if cfg is not None or link.parent_node is None else link.parent_node._get_root()
+    target = _between(str(link), r"(?:Interpolation key '|Missing mandatory value: )([^'\s]+)")
+    raw = OmegaConf.to_container(root, resolve=False) if root is not None else {}
+    key, value = next(_references(raw, key, target), (key, None))
+    shown = f"{key} = {value!r}" if value is not None else key
     if isinstance(link, InterpolationToMissingValueError):
-        target = _between(str(link), r"Missing mandatory value: (\S+)")
         return f"{_missing(target)} ({key} refers to it)" if target else f"{shown}: refers to a missing value"
     if isinstance(link, InterpolationKeyError):
-        target = _between(str(link), r"Interpolation key '([^']+)' not found")
         parent, _, _ = target.rpartition(".")
         owner = OmegaConf.select(root, parent) if parent and root is not None else root
         known = [f"{parent}.{name}" if parent else name for name in _keys(owner)]
@@ -151,12 +162,13 @@ def _unresolved(link: OmegaConfBaseException, prefix: str) -> str:
     return f"{shown}: {reason}{advice}"
 
 
-def _raw(root: Any, key: str) -> Any:
-    """The value at a dotted key as it stands in the config, interpolations unresolved; None where there is none."""
-    node = OmegaConf.to_container(root, resolve=False)
-    for part in key.split("."):
-        node = node.get(part) if isinstance(node, dict) else None
-    return node
+def _references(node: Any, under: str, target: str, at: str = "") -> Iterator[tuple[str, str]]:
+    """The keys at or below `under` whose text refers to `target` (to anything if it is empty), with that text."""
+    if isinstance(node, dict):
+        for name, child in node.items():
+            yield from _references(child, under, target, f"{at}.{name}" if at else str(name))
+    elif isinstance(node, str) and f"${{{target}" in node and f"{at}.".startswith(f"{under}." if under else ""):
+        yield at, node
 
 
 def _missing(key: str) -> str:
@@ -172,10 +184,10 @@ def _unreadable(error: OverrideParseException) -> str:
         return f"{error.override!r} is no setting; settings have the form key=value"
     if not re.fullmatch(r"[+~]{0,2}[A-Za-z_][\w./@:-]*", key) or key.endswith((".", "/", "@")):
         return f"{error.override!r} has no valid key before its ="
-    return f"{key} = {value!r} cannot be read; quote the value twice: {_quoted(key, value)}"
+    return f"{key} = {value!r} cannot be read; quote the value twice: {quoted(key, value)}"
 
 
-def _quoted(key: str, value: str) -> str:
+def quoted(key: str, value: str) -> str:
     """The setting as it must be typed in a shell for Hydra to take the value literally."""
     word = f"{key}={QuotedString(text=value, quote=Quote.single).with_quotes()}"
     return shlex.quote(word) if re.search(r'[$`"\\!]', word) else f'"{word}"'

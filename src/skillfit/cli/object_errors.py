@@ -25,11 +25,12 @@ def validation_fault(error: ValidationError, key: str, cfg: DictConfig | None) -
     for fault in faults:
         path = _path([str(part) for part in fault["loc"]], key, cfg)
         owner, last = ".".join(path[:-1]), path[-1]
+        path = path[:-1] if last.isdigit() and len(path) > 1 else path  # a list is typed as a whole
         name = as_typed(cfg, ".".join(path))
         if fault["type"] == "literal_error" and isinstance(fault["input"], dict) and len(faults) > 1:
             continue  # the union's other form says which key of the dictionary is wrong
         if fault["type"] == "unexpected_keyword_argument":
-            told = f"{name} = {fault['input']!r}: no such key; {suggest(last, _known(cfg, owner))}"
+            told = f"{name} = {fault['input']!r}: no such key; {suggest(last, _known(cfg, owner) - {last})}"
         elif fault["type"].startswith("missing"):
             told = f"{name} is missing: add {name}=VALUE to the command"
         elif fault["type"] == "literal_error":

@@ -1,0 +1,129 @@
+"""Every option file composes and builds its object, and every key is read by somebody."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig, OmegaConf
+
+from skillfit.cli.app import build
+from skillfit.cli.config_check import check_keys, config_dir
+
+ROOT = Path(__file__).resolve().parents[2]
+CONF = config_dir()
+JOBS = ("train", "evaluate")
+BUILT = {"train": ("component", "data", "trainer"), "evaluate": ("suite", "data", "retriever")}
+NEEDED = {"data=files": ["data.corpus=skills"]}  # options that ask for a value
+LATE = {"logger"}  # built after the run folder is claimed, as it loads Lightning
+
+
+def groups_of(job: str) -> list[str]:
+    entries = yaml.safe_load((CONF / f"{job}.yaml").read_text(encoding="utf-8"))["defaults"]
+    names = [next(iter(entry)) for entry in entries if isinstance(entry, dict)]
+    return [name for name in names if "@" not in name and (CONF / name).is_dir()]
+
+
+def options(group: str) -> list[str]:
+    return sorted(file.stem for file in (CONF / group).glob("*.yaml"))
+
+
+def composed(job: str, *overrides: str) -> DictConfig:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose(job, list(overrides))
+
+
+EVERY_OPTION = [
+    (job, group, option)
+    for job in JOBS
+    for group in groups_of(job)
+    if group != "experiment"
+    for option in options(group)
+]
+
+
+def test_every_option_file_belongs_to_a_job() -> None:
+    reached = {group for job in JOBS for group in groups_of(job)} | {"hydra_run"}
+    there = {path.name for path in CONF.iterdir() if path.is_dir() and list(path.glob("*.yaml"))}
+    assert there <= reached, f"no job offers {sorted(there - reached)}"
+
+
+@pytest.mark.parametrize(("job", "group", "option"), EVERY_OPTION)
+def test_every_option_builds(job: str, group: str, option: str) -> None:
+    choice = f"{group}={option}"
+    cfg = composed(job, choice, *NEEDED.get(choice, []))
+    check_keys(cfg, job)
+    for key in {group, *BUILT[job]} - LATE:
+        built = build(cfg, key)
+        assert type(built).__name__ == OmegaConf.select(cfg, key)._target_.rsplit(".", 1)[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", options("logger"))
+def test_every_logger_builds(option: str, tmp_path: Path) -> None:
+    cfg = composed("train", f"logger={option}", f"logger.save_dir={tmp_path}")
+    assert type(build(cfg, "logger")).__name__ == cfg.logger._target_.rsplit(".", 1)[1]
+
+
+@pytest.mark.parametrize("job", sorted(file.stem for file in CONF.glob("*.yaml")))
+def test_every_job_composes_and_knows_its_own_keys(job: str) -> None:
+    check_keys(composed(job), job)
+
+
+@pytest.mark.parametrize("file", sorted((CONF / "experiment").glob("*.yaml")), ids=lambda file: file.stem)
+def test_every_experiment_runs_by_the_command_in_its_first_line(file: Path) -> None:
+    words = shlex.split(file.read_text(encoding="utf-8").splitlines()[0].lstrip("# "))
+    assert words[0] == "python"
+    assert f"experiment={file.stem}" in words
+    job = words[1].removesuffix(".py")
+    cfg = composed(job, *(word for word in words[2:] if word != "-m"))
+    check_keys(cfg, job)
+    for key in BUILT[job]:
+        build(cfg, key)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_every_root_key_is_read(job: str) -> None:
+    root = yaml.safe_load((CONF / f"{job}.yaml").read_text(encoding="utf-8"))
+    code = (ROOT / f"{job}.py").read_text(encoding="utf-8") + (ROOT / "src/skillfit/cli/app.py").read_text(
+        encoding="utf-8"
+    )
+    files = "".join(path.read_text(encoding="utf-8") for path in CONF.rglob("*.yaml"))
+    unread = [
+        key
+        for key in sorted(set(root) - {"defaults", "hydra"})
+        if not re.search(rf"cfg\.{key}\b|\bcfg\[\"{key}\"\]", code) and f"${{{key}}}" not in files
+    ]
+    assert not unread, f"nothing reads {unread}"
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_overrides_reach_the_object(job: str) -> None:
+    part = {"train": "component", "evaluate": "retriever"}[job]
+    built: Any = build(composed(job, "view=nd", "caps=paper"), part)
+    assert built.view.name == "nd"
+    assert built.view.limits.query == 1_500
+
+
+def test_no_object_of_a_config_loads_a_deep_learning_library() -> None:
+    code = (
+        "import sys\n"
+        "from hydra import compose, initialize_config_dir\n"
+        "from skillfit.cli.app import build\n"
+        "from skillfit.cli.config_check import config_dir\n"
+        f"for job, keys in {BUILT!r}.items():\n"
+        "    with initialize_config_dir(str(config_dir()), version_base='1.3'):\n"
+        "        cfg = compose(job)\n"
+        "    for key in keys:\n"
+        "        build(cfg, key)\n"
+        "print([name for name in ('torch', 'transformers', 'pytorch_lightning') if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
