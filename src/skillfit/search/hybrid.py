@@ -34,10 +34,14 @@ def reciprocal_rank_fusion(
 
 @dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid", arbitrary_types_allowed=True))
 class HybridRetriever:
-    """Reciprocal rank fusion of retrievers, each searched to its own depth whatever is asked of the fusion."""
+    """Reciprocal rank fusion of retrievers, each searched to its own depth whatever is asked of the fusion.
+
+    model: the name that the config hands to the dense part; here it only goes into the facts.
+    """
 
     parts: dict[str, Any] = Field(min_length=1)
     weights: dict[str, float]
+    model: str | None = None
     constant: int = Field(default=60, ge=1)
     depth: int = Field(default=100, ge=1)
 
@@ -58,5 +62,5 @@ class HybridRetriever:
             facts[name] = part_facts.facts
         weights = [self.weights[name] for name in self.parts]
         fused = reciprocal_rank_fusion(runs, weights, constant=self.constant, depth=self.depth)
-        kind = {"kind": "hybrid", "constant": self.constant, "weights": dict(self.weights), "depth": self.depth}
-        return fused, SearchFacts({"retriever": kind, "parts": facts})
+        kind = {"kind": "hybrid", "model": self.model, "constant": self.constant, "depth": self.depth}
+        return fused, SearchFacts({"retriever": {**kind, "weights": dict(self.weights)}, "parts": facts})
