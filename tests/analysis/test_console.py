@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console
 
 from skillfit.analysis.compare import CompareOptions, compare
@@ -27,12 +28,14 @@ def test_mini_is_called_a_demonstration(make_run):
     assert "not a benchmark" in capture(print_run, make_run(benchmark="mini"))
 
 
-def test_a_comparison_is_printed_with_its_tests(make_run):
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_comparison_is_printed_with_its_tests(make_run, width):
     options = CompareOptions(n_resamples=200, permutations=200)
     found = compare([make_run("a"), make_run("b", {"dense": 0.9}, n=70)], None, options)
-    text = capture(print_comparison, found)
+    text = capture(print_comparison, found, width=width)
     d = found.find("dense", "all", "nDCG@10").difference
-    assert f"{100 * d.difference:+.1f} [{100 * d.difference_low:+.1f}, {100 * d.difference_high:+.1f}]" in text
+    assert f"{100 * d.difference:+.1f}" in text
+    assert f"[{100 * d.difference_low:+.1f}, {100 * d.difference_high:+.1f}]" in text
     assert f"{d.wins}/{d.losses}/{d.ties}" in text
     assert "5 of 75 of bm25" in " ".join(text.split())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,11 +16,13 @@ from skillfit.analysis.compare import Comparison
 from skillfit.analysis.folder import RunRecord, read_folder
 from skillfit.analysis.sections import MINI_NOTICE, group_label, headline_groups
 
+WIDE = 110  # columns; with fewer, a comparison stacks intervals and p-values
+
 
 def print_run(run_folder: Path | str, console: Console | None = None) -> None:
     """Print the headline table of each system in a run folder, by default to stdout."""
     record = read_folder(run_folder, finished=False)
-    target = console or Console()
+    target = console or _stdout()
     for system in record.systems:
         _show(target, _run_table(record, system))
     _show_note(target, "Percent, with 95 % bootstrap intervals over queries.")
@@ -29,9 +32,9 @@ def print_run(run_folder: Path | str, console: Console | None = None) -> None:
 
 def print_comparison(comparison: Comparison, console: Console | None = None) -> None:
     """Print a table a metric: values on all shared queries and differences to the baseline, by default to stdout."""
-    target = console or Console()
+    target = console or _stdout()
     for metric in comparison.metrics:
-        _show(target, _comparison_table(comparison, metric))
+        _show(target, _comparison_table(comparison, metric, is_narrow=target.width < WIDE))
     _show_note(
         target,
         "Percent and points, with 95 % bootstrap intervals over queries. p: paired sign-flip test; Holm: corrected "
@@ -39,6 +42,12 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
     )
     for note in (*comparison.notes, *([MINI_NOTICE] if comparison.systems[0].record.is_mini else [])):
         _show_note(target, note)
+
+
+def _stdout() -> Console:
+    console = Console()
+    # A file or a pipe has no width of its own; Rich would fold it as if it were a terminal of 80 columns.
+    return console if console.is_terminal or "COLUMNS" in os.environ else Console(width=WIDE)
 
 
 def _run_table(record: RunRecord, system: str) -> Table:
@@ -54,23 +63,27 @@ def _run_table(record: RunRecord, system: str) -> Table:
     return table
 
 
-def _comparison_table(comparison: Comparison, metric: str) -> Table:
+def _comparison_table(comparison: Comparison, metric: str, *, is_narrow: bool) -> Table:
     benchmark = comparison.systems[0].record.benchmark
     title = f"{benchmark}: {metric}, n = {comparison.n:,}, baseline {comparison.baseline}"
-    table = _table(title, ["System", "Value", "Difference", "p", "Holm", "W/L/T", "MDD"])
+    p_heads = ["p\nHolm"] if is_narrow else ["p", "Holm"]
+    table = _table(title, ["System", "Value", "Difference", *p_heads, "W/L/T", "MDD"])
+    between = "\n" if is_narrow else " "
     for system in comparison.systems:
         cell = comparison.find(system.label, "all", metric)
         if cell is None:
             continue
         row, d = cell.row, cell.difference
-        value = f"{numbers.percent(row.value)} {numbers.interval(row.low, row.high)}"
+        value = f"{numbers.percent(row.value)}{between}{numbers.interval(row.low, row.high)}"
         if d is None:
-            _add(table, [system.label, value, "baseline", "", "", "", ""])
+            _add(table, [system.label, value, "baseline"])
             continue
         span = numbers.signed_interval(d.difference_low, d.difference_high)
-        tests = [numbers.p_value(d.p), numbers.p_value(d.p_holm), f"{d.wins}/{d.losses}/{d.ties}"]
-        difference = f"{numbers.signed(d.difference)} {span}"
-        _add(table, [system.label, value, difference, *tests, numbers.percent(d.detectable)])
+        p_values = [numbers.p_value(d.p), numbers.p_value(d.p_holm)]
+        tests = ["\n".join(p_values)] if is_narrow else p_values
+        difference = f"{numbers.signed(d.difference)}{between}{span}"
+        won = f"{d.wins}/{d.losses}/{d.ties}"
+        _add(table, [system.label, value, difference, *tests, won, numbers.percent(d.detectable)])
     return table
 
 
