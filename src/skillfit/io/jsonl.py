@@ -24,22 +24,43 @@ def read_jsonl(path: Path | str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def read_lines(path: Path | str) -> Iterator[tuple[int, str]]:
     """Yield (line number from 1, text) of the non-blank lines of a UTF-8 file, plain or gzipped."""
+    for number, raw in read_raw_lines(path):
+        try:
+            text = decode_line(number, raw)
+        except UnicodeDecodeError as error:
+            raise UserError(f"{path}:{number}", f"byte {error.start}", fix="is not UTF-8") from error
+        if text:
+            yield number, text
+
+
+def read_raw_lines(path: Path | str, limit: int | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield (line number from 1, bytes) of every line of a file, plain or gzipped.
+
+    limit: a longer line comes as its first `limit` + 1 bytes, so that no line can fill the memory; the rest is passed
+    over. Raises UserError if the file is missing, unreadable or a damaged gzip file.
+    """
     file = Path(path)
     if not file.is_file():
         raise UserError(file, fix="no such file; check the path" if not file.exists() else "is not a file")
+    size = -1 if limit is None else limit + 1
     try:
         with gzip.open(file, "rb") if file.suffix == ".gz" else file.open("rb") as handle:
-            for number, raw in enumerate(handle, start=1):
-                try:
-                    text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n \t")
-                except UnicodeDecodeError as error:
-                    raise UserError(f"{file}:{number}", f"byte {error.start}", fix="is not UTF-8") from error
-                if text:
-                    yield number, text
+            number = 0
+            while raw := handle.readline(size):
+                number += 1
+                piece = raw
+                while len(piece) == size and not piece.endswith(b"\n"):
+                    piece = handle.readline(size)
+                yield number, raw
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise UserError(file, fix=f"the gzip file is damaged or cut off ({error})") from error
     except OSError as error:
         raise UserError(file, fix=f"cannot be read ({error.strerror}); check its permissions") from error
+
+
+def decode_line(number: int, raw: bytes) -> str:
+    """A line's text without its line end, outer blanks and, on the first line, a BOM. Raises UnicodeDecodeError."""
+    return raw.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n \t")
 
 
 def parse_record(text: str, place: str) -> dict[str, Any]:

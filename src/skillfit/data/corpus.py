@@ -1,0 +1,150 @@
+"""The corpus: skills in one memory-mapped Arrow file, sorted by id, read a few at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from skillfit.data.copies import expand
+from skillfit.errors import UserError
+from skillfit.io.files import atomic_write, hash_text
+from skillfit.types import Skill
+
+READ_ROWS = 64  # rows turned into Python objects at a time
+BATCH_BYTES = 8 * 1024 * 1024  # text a record batch holds at most, unless one skill alone is larger
+BATCH_ROWS = 512
+
+
+class Corpus:
+    """Skills in ascending order of skill_id. Iterating streams them; bodies are never all in memory.
+
+    file: an Arrow stream file as `write_skills` leaves it. content_hash: of all skills, independent of where they came
+    from and in which order.
+    """
+
+    def __init__(self, file: Path | str, content_hash: str) -> None:
+        from datasets import Dataset
+
+        self.file, self._hash = Path(file), content_hash
+        self._table = Dataset.from_file(str(self.file)).data.table
+        self._ids: tuple[str, ...] = tuple(self._table.column("skill_id").to_pylist())
+        self._position = {skill_id: position for position, skill_id in enumerate(self._ids)}
+
+    def __reduce__(self) -> tuple[type[Corpus], tuple[Path, str]]:
+        return Corpus, (self.file, self._hash)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The skill ids in storage order."""
+        return self._ids
+
+    @property
+    def content_hash(self) -> str:
+        """A hash over every field of every skill, copies aside."""
+        return self._hash
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __contains__(self, skill_id: object) -> bool:
+        return skill_id in self._position
+
+    def __iter__(self) -> Iterator[Skill]:
+        for batch in self._table.to_batches(max_chunksize=READ_ROWS):
+            for row in batch.to_pylist():
+                yield skill_of(row)
+
+    def get(self, skill_id: str) -> Skill:
+        """One skill. Raises UserError for an id the corpus does not have."""
+        if skill_id not in self._position:
+            raise UserError("corpus", "skill_id", skill_id, f"is not among its {len(self)} skills")
+        return skill_of(self._table.slice(self._position[skill_id], 1).to_pylist()[0])
+
+    def copies(self) -> dict[str, frozenset[str]]:
+        """skill_id -> itself with its equals and near copies; skills without any are left out."""
+        columns = self._table.select(["skill_id", "copy_group", "near_copies"]).to_pydict()
+        ids, groups, near = columns["skill_id"], columns["copy_group"], columns["near_copies"]
+        return expand(
+            {skill: others for skill, others in zip(ids, near, strict=True) if others},
+            {skill: group for skill, group in zip(ids, groups, strict=True) if group},
+        )
+
+
+def schema() -> Any:
+    """The columns of a corpus file; `extra` is JSON."""
+    import pyarrow as pa
+
+    text, texts = pa.string(), pa.list_(pa.string())
+    names = ("skill_id", "name", "description", "body", "license", "source")
+    columns = [pa.field(name, text) for name in names] + [pa.field("files", texts), pa.field("extra", text)]
+    return pa.schema([*columns, pa.field("copy_group", text), pa.field("near_copies", texts)])
+
+
+def row_of(skill: Skill) -> dict[str, Any]:
+    """A skill as a row of the corpus file."""
+    return {
+        "skill_id": skill.skill_id,
+        "name": skill.name,
+        "description": skill.description,
+        "body": skill.body,
+        "license": skill.license,
+        "source": skill.source,
+        "files": list(skill.files),
+        "extra": json.dumps(dict(skill.extra), ensure_ascii=False, allow_nan=False, sort_keys=True, default=str),
+        "copy_group": skill.copy_group,
+        "near_copies": list(skill.near_copies),
+    }
+
+
+def skill_of(row: dict[str, Any]) -> Skill:
+    """The skill in a row of the corpus file."""
+    values = {**row, "files": tuple(row["files"]), "near_copies": tuple(row["near_copies"])}
+    return Skill(**{**values, "extra": json.loads(row["extra"])})
+
+
+def hash_row(row: dict[str, Any]) -> str:
+    """A hash of what a skill itself says; copies depend on the other skills and are left out."""
+    texts = [row[name] for name in ("skill_id", "name", "description", "body", "license", "source", "extra")]
+    return hash_text(*texts, *row["files"])
+
+
+def hash_rows(hashes: Iterable[tuple[str, str]]) -> str:
+    """The content hash of a corpus from (skill_id, hash of its row) in any order."""
+    return hash_text(*(value for _, value in sorted(hashes)))
+
+
+def batches(rows: Iterable[dict[str, Any]]) -> Iterator[Any]:
+    """Rows as record batches of bounded size."""
+    import pyarrow as pa
+
+    columns, waiting, size = schema(), [], 0
+    for row in rows:
+        waiting.append(row)
+        size += len(row["body"]) + len(row["description"]) + len(row["extra"])
+        if size >= BATCH_BYTES or len(waiting) == BATCH_ROWS:
+            yield pa.RecordBatch.from_pylist(waiting, schema=columns)
+            waiting, size = [], 0
+    if waiting:
+        yield pa.RecordBatch.from_pylist(waiting, schema=columns)
+
+
+def write_rows(file: Path, rows: Iterable[dict[str, Any]]) -> None:
+    """Write a corpus file from rows in ascending order of skill_id, atomically."""
+    import pyarrow as pa
+
+    with atomic_write(file, "wb") as handle, pa.ipc.new_stream(handle, schema()) as writer:
+        for batch in batches(rows):
+            writer.write_batch(batch)
+
+
+def write_skills(file: Path, skills: Iterable[Skill]) -> Corpus:
+    """Write skills to a corpus file and open it. Raises UserError for an id that occurs twice."""
+    rows = sorted((row_of(skill) for skill in skills), key=lambda row: str(row["skill_id"]))
+    for before, row in pairwise(rows):
+        if before["skill_id"] == row["skill_id"]:
+            raise UserError(file, "skill_id", row["skill_id"], "occurs twice")
+    write_rows(file, rows)
+    return Corpus(file, hash_rows((row["skill_id"], hash_row(row)) for row in rows))

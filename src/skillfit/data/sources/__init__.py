@@ -1,0 +1,42 @@
+"""Where skills come from: one module a format, and the choice of the right one for a path."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+from skillfit.data.options import ImportOptions
+from skillfit.data.sources.base import Found, Source
+from skillfit.errors import UserError, suggest
+
+__all__ = ["Found", "Source", "formats", "open_source"]
+
+
+def formats() -> dict[str, type[Source]]:
+    """Every format by name, in the order in which they are tried."""
+    found: list[type[Source]] = []
+    for module in iter_modules(__path__):
+        members = vars(import_module(f"{__name__}.{module.name}")).values()
+        found += [m for m in members if isinstance(m, type) and issubclass(m, Source) and "name" in vars(m)]
+    return {source.name: source for source in sorted(set(found), key=lambda source: source.precedence)}
+
+
+def open_source(path: str | Path, options: ImportOptions) -> Source:
+    """The source at a path, in the format that `options.format` names or that fits.
+
+    Raises UserError if nothing is there, the format is unknown, or no format fits; it says what was looked for.
+    """
+    place = Path(path)
+    if not place.exists():
+        raise UserError(path, fix="no such file or folder; check the path")
+    known = formats()
+    if options.format != "auto":
+        if options.format not in known:
+            raise UserError("import", "format", options.format, suggest(options.format, [*known, "auto"]))
+        return known[options.format](place, options)
+    for source in known.values():
+        if source.fits(place):
+            return source(place, options)
+    wanted = "; ".join(f"{name}: {source.looks_for}" for name, source in known.items())
+    raise UserError(path, fix=f"holds nothing that can be imported. Looked for {wanted}. Or say which with format=NAME")
