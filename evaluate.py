@@ -16,14 +16,15 @@ def main(cfg: DictConfig) -> None:
     suite, data = build(cfg, "suite"), build(cfg, "data")
     searcher = None if cfg.run else build(cfg, "retriever")
     with start_run(cfg, "evaluate") as folder:
-        from skillfit.analysis import console, report
+        from skillfit.analysis.console import print_run
+        from skillfit.analysis.report import write_report
         from skillfit.evaluation.systems import answer
 
         benchmark = data.load(Path(cfg.cache), unknown=cfg.qrels.unknown)
         system, run, facts = answer(benchmark, searcher, cfg.run, name=cfg.system, profile=cfg.profile)
         suite.evaluate(benchmark, {system: run}, {system: facts}, folder)
-        report.write_report(folder.path)
-        console.print_run(folder.path)
+        write_report(folder.path)
+        print_run(folder.path)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ from skillfit.errors import UserError, suggest
 PACKAGE = Path(__file__).resolve().parent.parent
 NO_KEYS = {"_self_", "hydra", "hydra_run", "experiment", "sweep"}  # entries of a defaults list that add no key
 CHOICES = {"qrels.unknown": get_args(Unknown)}  # root values that no constructor checks
+NULLABLE = {"near_copies"}  # root values with a default that null switches off
+REQUIRED = "???"
 LARGEST_SEED = 2**32 - 1  # what Lightning and numpy take
 
 
@@ -54,8 +56,10 @@ def _check_node(cfg: DictConfig, known: dict[str, Any], groups: set[str], prefix
 
 
 def _check_value(name: str, value: Any, default: Any) -> None:
-    if value is None and default is None:
+    if value is None and (default is None or name in NULLABLE):
         return
+    if default == REQUIRED and value is not None:
+        return  # whoever asks for it knows its kind
     if not _same_kind(value, default):
         raise UserError("config", name, _plain(value), f"expected {_kind(value, default, name)}")
     allowed = CHOICES.get(name)

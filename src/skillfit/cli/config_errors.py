@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
@@ -41,11 +42,11 @@ def explain(error: BaseException, prefix: str = "", cfg: DictConfig | None = Non
 
     prefix: the key whose object tree was being built. cfg: the config it is in, for naming keys as they were typed.
     """
-    chain = list(_causes(error))
-    for link in chain:
+    causes = list(_causes(error))
+    for link in causes:
         if isinstance(link, UserError):
             return str(own_key(link, _full_key(error, prefix), cfg))
-    for link in chain:
+    for link in causes:
         if isinstance(link, ValidationError):
             return f"config: {validation_fault(link, _full_key(error, prefix), cfg)}"
         if isinstance(link, OmegaConfBaseException) and not isinstance(link, ConfigAttributeError | ConfigKeyError):
@@ -55,10 +56,10 @@ def explain(error: BaseException, prefix: str = "", cfg: DictConfig | None = Non
     if isinstance(error, MissingConfigException):
         return f"config: {_unknown_option(error)}"
     if isinstance(error, InstantiationException):
-        told = call_fault(error, chain[-1], _full_key(error, prefix), cfg)
+        told = call_fault(error, causes[-1], _full_key(error, prefix), cfg)
         return told and f"config: {told}"
     if isinstance(error, ConfigCompositionException):
-        return _uncomposable(error, chain)
+        return _uncomposable(error, causes)
     if isinstance(error, OmegaConfBaseException | HydraException):
         return f"config: {first_lines(error)}"
     return None
@@ -75,10 +76,10 @@ def _unknown_option(error: MissingConfigException) -> str:
     return f"{group} = {option!r}: no such option; {suggest(option, known)}"
 
 
-def _uncomposable(error: ConfigCompositionException, chain: list[BaseException]) -> str:
+def _uncomposable(error: ConfigCompositionException, causes: list[BaseException]) -> str:
     text = str(error)
     if found := re.match(r"Could not override '([^']+)'", text):
-        return f"config: {_unknown_key(found.group(1), text, chain)}"
+        return f"config: {_unknown_key(found.group(1), text, causes)}"
     if found := re.match(r"Could not append to config. An item is already at '([^']+)'", text):
         key, value = found.group(1), _between(text, r"remove \+ prefix: '[^=]+=(.*)'$")
         return f"config: +{key} = {value}: the key is there already; write {key}={value} without the +"
@@ -95,16 +96,16 @@ def _uncomposable(error: ConfigCompositionException, chain: list[BaseException])
         )
     if found := re.match(r"Error merging override ([^=]+)=(.*)$", text, re.MULTILINE):
         key, value = found.group(1).lstrip("+"), found.group(2)
-        return f"command line: {key} = {value} cannot be read as a value ({_first_line(chain[-1])})"
+        return f"command line: {key} = {value} cannot be read as a value ({_first_line(causes[-1])})"
     return f"config: {first_lines(error)}"
 
 
-def _unknown_key(key: str, text: str, chain: list[BaseException]) -> str:
+def _unknown_key(key: str, text: str, causes: list[BaseException]) -> str:
     value = _between(text, r"use \+[^=]+=(.*)$")
     shown = f"{key} = {value}" if value else key
     if found := re.search(r"Did you mean to override (\S+)\?", text):
         return f"{shown}: no such key; did you mean {found.group(1)}?"
-    missing = next((link for link in chain if isinstance(link, ConfigAttributeError | ConfigKeyError)), None)
+    missing = next((link for link in causes if isinstance(link, ConfigAttributeError | ConfigKeyError)), None)
     if missing is None:
         return f"{shown}: no such key"
     full = str(missing.full_key or key)
@@ -148,7 +149,8 @@ def _unresolved(link: OmegaConfBaseException, prefix: str, cfg: DictConfig | Non
     root: Any = cfg if cfg is not None or link.parent_node is None else link.parent_node._get_root()
     target = _between(str(link), r"(?:Interpolation key '|Missing mandatory value: )([^'\s]+)")
     raw = OmegaConf.to_container(root, resolve=False) if root is not None else {}
-    key, value = next(_references(raw, key, target), (key, None))
+    # What is built may only refer to the key with the fault: retriever.view is ${view}, and view.name refers to nothing.
+    key, value = next(chain(_references(raw, key, target), _references(raw, "", target)), (key, None))
     shown = f"{key} = {value!r}" if value is not None else key
     if isinstance(link, InterpolationToMissingValueError):
         return f"{_missing(target)} ({key} refers to it)" if target else f"{shown}: refers to a missing value"

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 from pydantic.dataclasses import dataclass
 
 from skillfit.data.benchmark import Benchmark, Unknown, data_root, make_benchmark
 from skillfit.data.corpus import Corpus
-from skillfit.data.importer import ImportOptions, import_cached, load_imported
+from skillfit.data.importer import import_cached
+from skillfit.data.native import is_imported, load_imported
+from skillfit.data.options import ImportOptions
 from skillfit.data.queries import read_queries, read_triggers
 from skillfit.errors import UserError
 from skillfit.io.qrels import read_qrels, required_from
@@ -112,11 +115,13 @@ class TriggerData:
     def load(self, cache: Path, *, unknown: Unknown | None) -> Benchmark:
         """One query a distinct text, over the real pool; skills outside it are dropped and counted by default."""
         root = data_root()
-        table = read_triggers(root / "triggers" / f"{self.part}.jsonl")
         corpus, _, _ = open_corpus(pool_files(root, self.pool), cache)
+        known = None if unknown == "error" else set(corpus.ids)
+        table = read_triggers(root / "triggers" / f"{self.part}.jsonl", known=known)
         name = f"triggers-{self.part}" if self.pool == "main" else f"triggers-{self.part}-{self.pool}"
         place, qrels = "data=triggers", Qrels(table.required)
-        return make_benchmark(name, corpus, table.queries, qrels, unknown=unknown or "drop", place=place)
+        made = make_benchmark(name, corpus, table.queries, qrels, unknown="error", place=place)
+        return replace(made, facts={**made.facts, "trigger_rows": dict(table.counts)})
 
 
 def pool_files(root: Path, pool: str) -> list[str]:
@@ -129,7 +134,7 @@ def pool_files(root: Path, pool: str) -> list[str]:
 
 
 def open_corpus(sources: Sequence[str], cache: Path, format: str = "auto") -> tuple[Corpus, list[Query], Qrels]:
-    """A corpus with the queries and qrels of its source, from an imported folder or by importing once into the cache."""
-    if len(sources) == 1 and (Path(sources[0]) / "manifest.json").is_file():
+    """A corpus with its source's queries and qrels: an imported folder, or an import made once into the cache."""
+    if len(sources) == 1 and is_imported(sources[0]):
         return load_imported(Path(sources[0]))
     return load_imported(import_cached(sources, cache, ImportOptions(format=format)))
