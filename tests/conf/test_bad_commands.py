@@ -54,6 +54,8 @@ BAD = [
     # a value of the wrong type or outside its range
     ("evaluate.py", "seed=abc", ["seed = 'abc'", "expected a whole number"]),
     ("evaluate.py", "seed=", ["seed = ''", "expected a whole number"]),
+    ("evaluate.py", "seed=null", ["seed", "expected a whole number"]),
+    ("evaluate.py", "cache=null", ["cache", "expected text"]),
     ("evaluate.py", "seed=-1", ["seed = -1", "from 0 to"]),
     ("evaluate.py", "verbose=1", ["verbose = 1", "expected true or false"]),
     ("evaluate.py", "run=2024", ["run = 2024", "expected text", "\"run='2024'\""]),
@@ -116,34 +118,34 @@ def test_stack_traces_come_back_when_asked_for(command: Command, environment: di
     assert "Traceback" in ended.stderr
 
 
+def advice(line: str) -> list[str]:
+    """The words that a message says to type, as a shell takes them apart."""
+    found = re.search(r"(?:quote the value twice|as one text): (.*?)(?:, as a list: .*)?$", line)
+    assert found, line
+    return shlex.split(found.group(1))
+
+
 @pytest.mark.parametrize(
     "value",
-    [
-        "runs/epoch=3-step=99.trec",
-        "Find: a, b (c)",
-        "文件.trec",
-        "a,b",
-        "[a",
-        "{a",
-        "it's=b",
-        "a\\=b",
-        "$HOME=x",
-        "x=`y`",
-        "#1",
-    ],
+    ["runs/epoch=3-step=99.trec", "Find: a, b (c)", "文件.trec", "a,b", "[a", "it's=b", "$HOME=x", "#1"],
 )
-def test_up_26_a_value_with_special_characters_is_repeated_with_itsquoted_form(command: Command, value: str) -> None:
+def test_up_26_a_value_with_special_characters_is_repeated_with_its_quoted_form(command: Command, value: str) -> None:
     line = told(command("evaluate.py", f"run={value}"))
     assert f"run = {value!r}" in line
-    advice = re.search(r"(?:quote the value twice|as one text): (.*?)(?:, as a list: .*)?$", line)
-    assert advice, line
-    # What the message says to type, typed: the shell takes it apart, and the value arrives as it was meant.
-    again = told(command("evaluate.py", *shlex.split(advice.group(1))))
-    assert f"error: {value}: " in again  # refused now because no such run file is there
+    (override,) = OverridesParser.create().parse_overrides(advice(line))
+    assert override.value() == value
+
+
+def test_up_26_the_quoted_form_typed_as_told_reaches_the_job(command: Command) -> None:
+    line = told(command("evaluate.py", "run=runs/epoch=3, step (99).trec"))
+    ended = command("evaluate.py", *advice(line))
+    assert ended.code == 2
+    # refused now only because no such run file is there
+    assert ended.stderr.splitlines()[-1].startswith("error: runs/epoch=3, step (99).trec: no such file")
 
 
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1).filter(lambda text: "${" not in text))
-def test_up_26_any_text_survives_itsquoted_form(value: str) -> None:
+def test_up_26_any_text_survives_its_quoted_form(value: str) -> None:
     (word,) = shlex.split(quoted("run", value))
     (override,) = OverridesParser.create().parse_overrides([word])
     assert override.value() == value

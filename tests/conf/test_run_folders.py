@@ -71,6 +71,7 @@ def test_up_26_no_file_of_a_run_needs_quotes_on_the_command_line(command: Comman
         assert override.value() == word
 
 
+@pytest.mark.slow
 def test_up_30_four_runs_started_together_get_four_folders(tmp_path: Path, environment: dict[str, str]) -> None:
     runs = [started(tmp_path, environment) for _ in range(4)]
     outputs = [run.communicate(timeout=300) for run in runs]

@@ -149,7 +149,7 @@ def _unresolved(link: OmegaConfBaseException, prefix: str, cfg: DictConfig | Non
     root: Any = cfg if cfg is not None or link.parent_node is None else link.parent_node._get_root()
     target = _between(str(link), r"(?:Interpolation key '|Missing mandatory value: )([^'\s]+)")
     raw = OmegaConf.to_container(root, resolve=False) if root is not None else {}
-    # What is built may only refer to the key with the fault: retriever.view is ${view}, and view.name refers to nothing.
+    # What is built may only refer to the key at fault: retriever.view is ${view}, and view.name refers to nothing.
     key, value = next(chain(_references(raw, key, target), _references(raw, "", target)), (key, None))
     shown = f"{key} = {value!r}" if value is not None else key
     if isinstance(link, InterpolationToMissingValueError):
