@@ -15,6 +15,8 @@ from skillfit.training.callbacks import DevEvaluation, EpochRow, StepLines
 from skillfit.training.options import TrainerOptions
 
 log = logging.getLogger(__name__)
+for _chatty in ("pytorch_lightning", "lightning_fabric"):  # they set INFO on import: hints and device lists
+    logging.getLogger(_chatty).setLevel(logging.WARNING)
 
 
 def fit_module(
