@@ -8,6 +8,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from skillfit.errors import UserError
-from skillfit.io.files import atomic_write, hash_text
+from skillfit.io.files import hash_text
 from skillfit.io.jsonl import write_json
 
 log = logging.getLogger(__name__)
@@ -53,22 +54,19 @@ class RunFolder:
             raise UserError("hydra.run.dir", fix=f"{folder} {fix}")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(folder / MARKER, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+            run = cls(folder, job, config, seed, started=_now())
+            run._take()
         except FileExistsError as error:
             raise UserError("hydra.run.dir", fix=f"{folder} {fix}") from error
         except OSError as error:
             raise UserError("hydra.run.dir", fix=f"{folder} cannot be written ({error.strerror})") from error
-        run = cls(folder, job, config, seed, started=_now())
-        run.mark("running")
         write_json(folder / "config.json", dict(config))
         return run
 
     def mark(self, status: str, reason: str = "") -> None:
-        """Write the run's state (`running`, `finished`, `failed` with its reason) into `run.json`."""
-        state = {"job": self.job, "status": status, "started": self.started, "pid": os.getpid()}
-        if status != "running":
-            state |= {"ended": _now()} | ({"reason": reason} if reason else {})
-        write_json(self.path / MARKER, state)
+        """Write the run's state (`finished`, `failed` with its reason) into `run.json`."""
+        ended = {"ended": _now()} | ({"reason": reason} if reason else {})
+        write_json(self.path / MARKER, self._state(status) | ended)
 
     def provenance(self) -> dict[str, Any]:
         """What produced this run's numbers: config and its hash, data, seed, code, versions, machine, command."""
@@ -95,12 +93,17 @@ class RunFolder:
         write_json(self.path / "provenance.json", self.provenance())
         self.mark("finished")
 
-    def write_text(self, name: str, text: str) -> Path:
-        """Write a text file into the folder, atomically; returns its path."""
-        path = self.path / name
-        with atomic_write(path) as handle:
-            handle.write(text)
-        return path
+    def _state(self, status: str) -> dict[str, Any]:
+        return {"job": self.job, "status": status, "started": self.started, "pid": os.getpid()}
+
+    def _take(self) -> None:
+        """Make `run.json`, whole from its first moment; FileExistsError if another process was faster."""
+        draft = self.path / f".{MARKER}.{os.getpid()}.{time.monotonic_ns()}"
+        write_json(draft, self._state("running"))
+        try:
+            os.link(draft, self.path / MARKER)  # unlike a rename, a link never replaces what is there
+        finally:
+            draft.unlink()
 
 
 def git_state(folder: Path) -> dict[str, Any]:
