@@ -42,8 +42,8 @@ WORDS = (
     (
         "pdf table extract image resize crop database migrate postgres mysql backup restore log nginx error parse "
         "chart plot matplotlib deploy docker build test pytest rotate secret key email refund translate locale csv "
-        "excel clean page cursor token release notes the a to of in and for with my our please when how need fix from into "
-        "all new "
+        "excel clean page cursor token release notes the a to of in and for with my our please when how need fix "
+        "from into all new "
     )
     .strip()
     .split(" ")
