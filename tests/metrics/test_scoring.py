@@ -43,14 +43,14 @@ def test_rows_are_plain_records():
     row = next(score_run(RUN, QUERIES, QRELS, parse_measures(["MRR@10"])).rows())
     assert row == {
         "query_id": "single",
-        "group.domain": "office",
-        "group.size": "single",
+        "size": "single",
         "n_required": 1,
-        "first_required": 2,
         "answered": True,
+        "first_rank": 2,
         "MRR@10": 0.5,
+        "group:domain": "office",
     }
-    assert [type(value) for value in row.values()] == [str, str, str, int, int, bool, float]
+    assert [type(value) for value in row.values()] == [str, str, int, bool, int, float, str]
 
 
 def test_empty_answer_is_an_answer_that_scores_zero():

@@ -70,7 +70,7 @@ class RoutingSuite:
                 pool_ids=benchmark.corpus.ids,
             )
             rows += self._rows(benchmark, system, scores, axes)
-            per_query += _per_query(system, scores)
+            per_query += [{"system": system, **row} for row in scores.rows()]
             worst += self._worst(benchmark, system, run, scores)
             counts[system] = asdict(scores.counts)
             self._write_run(folder, system, run, only=len(runs) == 1)
@@ -148,22 +148,6 @@ def _shown(benchmark: Benchmark, skill_id: str, ranked: Sequence[str], score: fl
         "rank": ranked.index(skill_id) + 1 if skill_id in ranked else None,
     }
     return shown if score is None else {**shown, "score": score}
-
-
-def _per_query(system: str, scores: QueryScores) -> list[dict[str, Any]]:
-    return [
-        {
-            "system": system,
-            "query_id": query_id,
-            "size": scores.groups[i]["size"],
-            "n_required": int(scores.n_required[i]),
-            "answered": bool(scores.answered[i]),
-            "first_rank": int(scores.first_required[i]) or None,
-            **{name: float(column[i]) for name, column in scores.values.items()},
-            **{f"group:{axis}": value for axis, value in scores.groups[i].items() if axis != "size"},
-        }
-        for i, query_id in enumerate(scores.query_ids)
-    ]
 
 
 def _write_parquet(folder: RunFolder, rows: list[dict[str, Any]]) -> None:

@@ -55,15 +55,19 @@ class QueryScores:
     counts: ScoreCounts
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One plain record a scored query, for `per_query.parquet`; group axes become `group.<axis>`."""
+        """One plain record a scored query, as in `per_query.parquet`: axes but for `size` become `group:<axis>`.
+
+        first_rank is null where no required skill is listed.
+        """
         for i, query_id in enumerate(self.query_ids):
             yield {
                 "query_id": query_id,
-                **{f"group.{axis}": value for axis, value in self.groups[i].items()},
+                "size": self.groups[i][SIZE],
                 "n_required": int(self.n_required[i]),
-                "first_required": int(self.first_required[i]),
                 "answered": bool(self.answered[i]),
+                "first_rank": int(self.first_required[i]) or None,
                 **{name: float(column[i]) for name, column in self.values.items()},
+                **{f"group:{axis}": value for axis, value in self.groups[i].items() if axis != SIZE},
             }
 
 
