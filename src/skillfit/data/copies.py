@@ -9,9 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from skillfit.errors import UserError
+
 WIDTH = 5  # words a shingle, as in the benchmark's own list of near duplicates
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so no information of a word's hash is lost when it is multiplied
-_BLOCK = 4_000_000  # shingle hashes looked up, or candidate products formed, at a time
+MOST_PAIRS = 10_000_000  # a pool of nearly equal bodies has quadratically many pairs, which no memory holds
+_BIN_BITS = 24
+_BINS = 1 << _BIN_BITS
+_BLOCK = 4_000_000  # candidate products formed at a time
 
 
 class CopyFinder:
@@ -74,25 +79,24 @@ def shingle_hashes(words: Sequence[str], width: int = WIDTH) -> np.ndarray:
 def near_pairs(sets: Sequence[np.ndarray], threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All pairs i < j of sets with Jaccard similarity >= threshold: (P,) i, (P,) j, (P,) similarity. Exact.
 
-    sets: sorted distinct uint64. Two sets that similar share one of the few rarest elements of each (prefix filter:
-    Bayardo et al. 2007, Xiao et al. 2008), so only such pairs are compared in full.
+    sets: sorted distinct uint64. Two sets that similar share one of the first elements of each in any order common to
+    all sets (prefix filter: Bayardo et al. 2007, Xiao et al. 2008); with the rarest first, few pairs are left to be
+    compared. Raises UserError for over MOST_PAIRS.
     """
     sizes = np.array([len(s) for s in sets], dtype=np.int64)
-    matrix = _shared_elements(sets)
-    prefix = _prefixes(matrix, sizes, threshold)
-    left, right, similarity = [], [], []
-    mark = np.zeros(matrix.shape[1], dtype=np.int32)
-    for i, others in _candidates(prefix):
+    left, right, similarity, count = [], [], [], 0
+    for i, others in _candidates(_prefixes(sets, threshold)):
         low, high = np.minimum(sizes[others], sizes[i]), np.maximum(sizes[others], sizes[i])
         others = others[low >= threshold * high * (1 - 1e-9)]
         if not len(others):
             continue
-        own = matrix.indices[matrix.indptr[i] : matrix.indptr[i + 1]]
-        mark[own] = 1
-        overlap = matrix[others] @ mark
-        mark[own] = 0
+        overlap = _overlaps(sets[i], [sets[j] for j in others])
         jaccard = overlap / (sizes[i] + sizes[others] - overlap)
         keep = jaccard >= threshold
+        count += int(keep.sum())
+        if count > MOST_PAIRS:
+            fix = f"over {MOST_PAIRS:,} pairs of bodies are this similar; raise the threshold or set near_copies=null"
+            raise UserError("import", "near_copies", threshold, fix)
         left.append(np.full(keep.sum(), i, dtype=np.int64))
         right.append(others[keep].astype(np.int64))
         similarity.append(jaccard[keep])
@@ -122,44 +126,39 @@ def _word_hash(word: str) -> int:
     return int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-def _shared_elements(sets: Sequence[np.ndarray]) -> Any:
-    """(N, M) binary CSR of the elements that occur in two sets or more, columns from the rarest to the commonest."""
+def _prefixes(sets: Sequence[np.ndarray], threshold: float) -> Any:
+    """(N, M) binary CSR of the elements of each set of which a similar set must share one.
+
+    The order is by (count of the element's bin, element). Bins only ever overstate how often an element occurs, so an
+    element alone in its bin is in no other set and can be left out.
+    """
     from scipy.sparse import csr_array
 
-    everything = np.concatenate([np.empty(0, dtype=np.uint64), *sets])
-    ordered = np.sort(everything)
-    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(ordered) else np.empty(0, dtype=np.int64)
-    counts = np.diff(np.r_[first, len(ordered)])
-    repeated, counts = ordered[first[counts > 1]], counts[counts > 1]
-    del ordered, first
-    column_of = np.empty(len(repeated), dtype=np.int32)
-    column_of[np.argsort(counts, kind="stable")] = np.arange(len(repeated), dtype=np.int32)
-    ends = np.cumsum([len(s) for s in sets])
-    rows, columns = [], []
-    for start in range(0, len(everything) if len(repeated) else 0, _BLOCK):
-        block = everything[start : start + _BLOCK]
-        at = np.minimum(np.searchsorted(repeated, block), len(repeated) - 1)
-        hit = np.flatnonzero(repeated[at] == block)
-        columns.append(column_of[at[hit]])
-        rows.append(np.searchsorted(ends, start + hit, side="right").astype(np.int32))
-    row = np.concatenate([np.empty(0, dtype=np.int32), *rows])
-    column = np.concatenate([np.empty(0, dtype=np.int32), *columns])
-    matrix = csr_array((np.ones(len(row), dtype=np.int32), (row, column)), shape=(len(sets), len(repeated)))
-    matrix.sort_indices()
-    return matrix
+    bins = np.zeros(_BINS, dtype=np.int32)
+    for elements in sets:
+        np.add.at(bins, _bin(elements), 1)
+    chosen, lengths = [np.empty(0, dtype=np.uint64)], np.zeros(len(sets) + 1, dtype=np.int64)
+    for row, elements in enumerate(sets):
+        counts = bins[_bin(elements)]
+        length = len(elements) - int(np.ceil(threshold * len(elements) - 1e-9)) + 1 if len(elements) else 0
+        first = np.argsort(counts, kind="stable")[:length]
+        chosen.append(elements[first[counts[first] > 1]])
+        lengths[row + 1] = len(chosen[-1])
+    _, columns = np.unique(np.concatenate(chosen), return_inverse=True)
+    shape = (len(sets), int(columns.max()) + 1 if len(columns) else 0)
+    return csr_array((np.ones(len(columns), dtype=np.int32), columns.astype(np.int32), np.cumsum(lengths)), shape=shape)
 
 
-def _prefixes(matrix: Any, sizes: np.ndarray, threshold: float) -> Any:
-    """The rarest elements of each set that a similar set must share one of; those that occur once are rarer still."""
-    from scipy.sparse import csr_array
+def _bin(elements: np.ndarray) -> np.ndarray:
+    return (elements >> np.uint64(64 - _BIN_BITS)).astype(np.int64)
 
-    shared = np.diff(matrix.indptr)
-    length = sizes - np.ceil(threshold * sizes - 1e-9).astype(np.int64) + 1
-    keep = np.clip(length - (sizes - shared), 0, shared)
-    place = np.arange(matrix.nnz) - np.repeat(matrix.indptr[:-1], shared)
-    chosen = place < np.repeat(keep, shared)
-    indptr = np.r_[0, np.cumsum(keep)]
-    return csr_array((matrix.data[chosen], matrix.indices[chosen], indptr), shape=matrix.shape)
+
+def _overlaps(elements: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray:
+    """(len(others),) how many elements each of the other sets shares with the first; none of them is empty."""
+    joined = np.concatenate(others)
+    at = np.minimum(np.searchsorted(elements, joined), len(elements) - 1)
+    starts = np.cumsum([0, *(len(other) for other in others[:-1])])
+    return np.add.reduceat((elements[at] == joined).astype(np.int64), starts)
 
 
 def _candidates(prefix: Any) -> Iterator[tuple[int, np.ndarray]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -116,19 +116,28 @@ def hash_rows(hashes: Iterable[tuple[str, str]]) -> str:
     return hash_text(*(value for _, value in sorted(hashes)))
 
 
-def batches(rows: Iterable[dict[str, Any]]) -> Iterator[Any]:
-    """Rows as record batches of bounded size."""
-    import pyarrow as pa
+class Batcher:
+    """Collects rows and hands them on as record batches of bounded size."""
 
-    columns, waiting, size = schema(), [], 0
-    for row in rows:
-        waiting.append(row)
-        size += len(row["body"]) + len(row["description"]) + len(row["extra"])
-        if size >= BATCH_BYTES or len(waiting) == BATCH_ROWS:
-            yield pa.RecordBatch.from_pylist(waiting, schema=columns)
-            waiting, size = [], 0
-    if waiting:
-        yield pa.RecordBatch.from_pylist(waiting, schema=columns)
+    def __init__(self, write: Callable[[Any], None]) -> None:
+        self._write, self._columns = write, schema()
+        self._rows: list[dict[str, Any]] = []
+        self._size = 0
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Take one row."""
+        self._rows.append(row)
+        self._size += len(row["body"]) + len(row["description"]) + len(row["extra"])
+        if self._size >= BATCH_BYTES or len(self._rows) == BATCH_ROWS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hand on what is left."""
+        import pyarrow as pa
+
+        if self._rows:
+            self._write(pa.RecordBatch.from_pylist(self._rows, schema=self._columns))
+        self._rows, self._size = [], 0
 
 
 def write_rows(file: Path, rows: Iterable[dict[str, Any]]) -> None:
@@ -136,8 +145,10 @@ def write_rows(file: Path, rows: Iterable[dict[str, Any]]) -> None:
     import pyarrow as pa
 
     with atomic_write(file, "wb") as handle, pa.ipc.new_stream(handle, schema()) as writer:
-        for batch in batches(rows):
-            writer.write_batch(batch)
+        batcher = Batcher(writer.write_batch)
+        for row in rows:
+            batcher.add(row)
+        batcher.flush()
 
 
 def write_skills(file: Path, skills: Iterable[Skill]) -> Corpus:

@@ -13,6 +13,7 @@ import yaml
 Value = str | list[Any] | dict[str, Any]
 
 _FENCE = re.compile(r"---[ \t]*")
+_BLANK = re.compile(r"[ \t]*\n")
 _COMMENT = re.compile(r"<!--.*?-->[ \t]*\n?", re.DOTALL)
 _KEY = re.compile(r"(?P<key>[A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(?P<value>.*)|[ \t]*)")
 _BLOCK = re.compile(r"[|>][+-]?\d?[+-]?")
@@ -82,7 +83,7 @@ def _skip_leading(text: str) -> tuple[int, str]:
     """Where the first line that is neither blank nor an HTML comment begins, and the comments before it."""
     at, comments = 0, []
     while True:
-        blank = re.compile(r"[ \t]*\n").match(text, at)
+        blank = _BLANK.match(text, at)
         comment = _COMMENT.match(text, at)
         if blank:
             at = blank.end()

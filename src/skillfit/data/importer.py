@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from skillfit.data.copies import CopyFinder
-from skillfit.data.corpus import batches, hash_row, hash_rows, row_of, schema, write_rows
-from skillfit.data.native import CORPUS, MANIFEST, REPORT, load_imported, read_manifest, write_manifest
-from skillfit.data.native import write_queries as write_query_files
+from skillfit.data.corpus import Batcher, hash_row, hash_rows, row_of, schema, write_rows
+from skillfit.data.native import CORPUS, MANIFEST, REPORT, load_imported, read_manifest, write_manifest, write_queries
 from skillfit.data.options import ImportOptions
 from skillfit.data.query_sets import join_queries
 from skillfit.data.sources import Found, Source, open_source
@@ -23,17 +22,20 @@ from skillfit.errors import UserError
 from skillfit.io.files import atomic_dir, hash_text, refuse_nonempty
 from skillfit.io.jsonl import read_json, write_jsonl
 from skillfit.progress import track
+from skillfit.types import Skill
 
 log = logging.getLogger(__name__)
 IMPORTER_VERSION = 1  # raised whenever the same source and options would give another folder
 DRAFT = "draft.arrow"
+IMPORTED = "imported"  # the format of a folder that an import left
+STALE_SECONDS = 24 * 3600  # after which what a killed import left in the cache is removed
 
 __all__ = ["ImportOptions", "ImportSummary", "import_cached", "import_skills", "load_imported"]
 
 
 @dataclass(frozen=True)
 class ImportSummary:
-    """What an import found. found = loaded + repaired + skipped; reasons counts the codes of everything reported."""
+    """What an import found. found = loaded + repaired + skipped; reasons: how many items carry each code."""
 
     path: Path
     found: int
@@ -86,33 +88,30 @@ def import_skills(
     chosen = options or ImportOptions()
     refuse_nonempty(Path(out))
     opened = _open(sources, chosen)
+    source_hash = _source_hash(opened, chosen)
     with atomic_dir(out) as work:
         draft = _Draft(CopyFinder(chosen.near_copies))
         write_jsonl(work / REPORT, _first_pass(opened, work / DRAFT, draft))
         if not draft.places:
-            raise UserError(", ".join(map(str, sources)), fix=_nothing(draft))
+            raise UserError(", ".join(typed for typed, _ in opened), fix=_nothing(draft))
         copies = _second_pass(work, draft)
         tables = [(typed, source.queries(), chosen.unknown or source.unknown) for typed, source in opened]
         table, query_counts = join_queries(tables, draft.places)
-        write_query_files(work, table)
-        found = {"found": sum(draft.statuses.values())} | {
-            s: draft.statuses[s] for s in ("loaded", "repaired", "skipped")
-        }
-        content_hash = hash_rows(draft.hashes.items())
-        facts: dict[str, Any] = {
-            "importer_version": IMPORTER_VERSION,
-            "sources": [{"path": typed, "format": source.name} for typed, source in opened],
-            "source_hash": _source_hash(opened, chosen),
-            "options": _options(chosen),
-            "content_hash": content_hash,
-            "counts": {**found, "skills": len(draft.places)},
-            "reasons": dict(sorted(draft.reasons.items())),
-            "queries": query_counts,
-            "copies": copies,
-        }
-        write_manifest(work, facts)
-    summary = ImportSummary(Path(out), **found, reasons=facts["reasons"], queries=query_counts, copies=copies,
-                            content_hash=content_hash)  # fmt: skip
+        write_queries(work, table)
+        if _source_hash(opened, chosen) != source_hash:
+            raise UserError(", ".join(typed for typed, _ in opened), fix="changed while it was read; import it again")
+        summary = ImportSummary(
+            path=Path(out),
+            found=draft.statuses.total(),
+            loaded=draft.statuses["loaded"],
+            repaired=draft.statuses["repaired"],
+            skipped=draft.statuses["skipped"],
+            reasons=dict(sorted(draft.reasons.items())),
+            queries=query_counts,
+            copies=copies,
+            content_hash=hash_rows(draft.hashes.items()),
+        )
+        write_manifest(work, _facts(opened, chosen, source_hash, summary))
     log.info("%s", summary.text().replace("\n", "; "))
     return summary
 
@@ -125,13 +124,16 @@ def import_cached(sources: Sequence[str | Path], cache_dir: str | Path, options:
     """
     chosen = options or ImportOptions()
     opened = _open(sources, chosen)
-    key = _source_hash(opened, chosen)
-    folder = Path(cache_dir) / "imports" / key[:32]
     names = ", ".join(typed for typed, _ in opened)
+    if len(opened) == 1 and opened[0][1].name == IMPORTED and chosen == ImportOptions(format=chosen.format):
+        log.info("reused %s: it is an imported folder already", names)
+        return opened[0][1].path
+    folder = Path(cache_dir) / "imports" / _source_hash(opened, chosen)[:32]
     reason = _why_import(folder, [typed for typed, _ in opened], chosen)
     if not reason:
         log.info("reused the import of %s: same content, options and importer version (%s)", names, folder)
         return folder
+    _sweep(folder.parent)
     if folder.exists():
         shutil.rmtree(folder)
     started = time.monotonic()
@@ -146,10 +148,35 @@ def import_cached(sources: Sequence[str | Path], cache_dir: str | Path, options:
     return folder
 
 
+def _sweep(cache: Path) -> None:
+    """Remove the unfinished folders of imports that were killed long ago."""
+    for work in cache.glob(".*.part"):
+        if time.time() - work.stat().st_mtime > STALE_SECONDS:
+            shutil.rmtree(work, ignore_errors=True)
+
+
 def _open(sources: Sequence[str | Path], options: ImportOptions) -> list[tuple[str, Source]]:
     if isinstance(sources, str | Path) or not sources:
         raise UserError("import", "source", sources, "give a list with at least one file or folder")
     return [(str(path), open_source(path, options)) for path in sources]
+
+
+def _facts(
+    opened: Sequence[tuple[str, Source]], options: ImportOptions, source_hash: str, summary: ImportSummary
+) -> dict[str, Any]:
+    """What the manifest tells; of this machine it holds the sources' paths as typed and nothing else."""
+    counts = {name: getattr(summary, name) for name in ("found", "loaded", "repaired", "skipped", "skills")}
+    return {
+        "importer_version": IMPORTER_VERSION,
+        "sources": [{"path": typed, "format": source.name} for typed, source in opened],
+        "source_hash": source_hash,
+        "options": _options(options),
+        "content_hash": summary.content_hash,
+        "counts": counts,
+        "reasons": summary.reasons,
+        "queries": summary.queries,
+        "copies": summary.copies,
+    }
 
 
 def _first_pass(opened: Sequence[tuple[str, Source]], file: Path, draft: _Draft) -> Iterator[dict[str, Any]]:
@@ -157,39 +184,33 @@ def _first_pass(opened: Sequence[tuple[str, Source]], file: Path, draft: _Draft)
     import pyarrow as pa
 
     with pa.OSFile(str(file), "wb") as handle, pa.ipc.new_file(handle, schema()) as writer:
-        rows: list[dict[str, Any]] = []
+        batcher = Batcher(writer.write_batch)
         for typed, source in opened:
             for found in track(source.items(), f"importing {typed}"):
-                path = found.path if len(opened) == 1 else f"{typed}/{found.path}"
+                path = found.path if len(opened) == 1 else _full_path(typed, source, found.path)
                 _count(found, path, draft)
                 if found.skill is not None:
-                    rows.append(_draft_row(found, path, draft))
-                if len(rows) >= 256 or sum(len(row["body"]) for row in rows[-1:]) > 2**22:
-                    _flush(rows, writer)
+                    batcher.add(_draft_row(found.skill, path, draft))
                 skill_id = found.skill.skill_id if found.skill else None
                 yield {"path": path, "status": found.status, "skill_id": skill_id, "reason": found.reason}
-        _flush(rows, writer)
+        batcher.flush()
 
 
-def _flush(rows: list[dict[str, Any]], writer: Any) -> None:
-    for batch in batches(rows):
-        writer.write_batch(batch)
-    rows.clear()
+def _full_path(typed: str, source: Source, path: str) -> str:
+    """The path of an item after the source as the user typed it."""
+    if source.path.is_file():
+        return typed + path.removeprefix(source.path.name)
+    return f"{typed.rstrip('/')}/{path}"
 
 
 def _count(found: Found, path: str, draft: _Draft) -> None:
     draft.statuses[found.status] += 1
-    for part in found.reason.split("; ") if found.reason else ():
-        code = part.split(":", 1)[0]
-        if code.replace("_", "").isalnum():
-            draft.reasons[code] += 1
+    draft.reasons.update({note.code for note in found.notes})
     if found.status == "skipped" and len(draft.first_skips) < 3:
         draft.first_skips.append(f"{path} ({found.reason})")
 
 
-def _draft_row(found: Found, path: str, draft: _Draft) -> dict[str, Any]:
-    skill = found.skill
-    assert skill is not None
+def _draft_row(skill: Skill, path: str, draft: _Draft) -> dict[str, Any]:
     if skill.skill_id in draft.places:
         fix = f"is also the id of {draft.places[skill.skill_id]}; ids must differ: rename one, or set namespace=NAME"
         raise UserError(path, "skill_id", skill.skill_id, fix)
@@ -248,7 +269,7 @@ def _why_import(folder: Path, typed: Sequence[str], options: ImportOptions) -> s
         except UserError as error:
             return f"the earlier one is damaged ({error})"
         return ""
-    for file in sorted(folder.parent.glob(f"*/{MANIFEST}")):
+    for file in sorted(folder.parent.glob(f"[!.]*/{MANIFEST}")):
         try:
             old = read_json(file)
         except UserError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,14 +29,14 @@ def skill_from_record(record: dict[str, Any], path: str, *, repairs: Iterable[No
     notes, rest = list(repairs), dict(record)
     skill_id, problem = _skill_id(rest)
     if problem:
-        return Found(path, "skipped", reason=problem)
+        return Found.skipped(path, problem)
     values: dict[str, str] = {}
     for target, names in (("name", ("name",)), ("description", ("description",)), ("license", LICENSES)):
         values[target] = _take(rest, names, target, notes)
     values["source"] = _take(rest, SOURCES, "source", notes)
     body, parsed = _body(rest, values, skill_id, notes)
     if not any(values[key].strip() for key in ("name", "description")) and not body.strip():
-        return Found(path, "skipped", reason="no_usable_text: neither a name nor a description nor a body")
+        return Found.skipped(path, Note("no_usable_text", "neither a name nor a description nor a body"))
     files = rest.pop("files") if _is_paths(rest.get("files")) else []
     extra, changed = _clean(dict(parsed.extra) | rest if parsed else rest)
     if changed:
@@ -43,19 +44,25 @@ def skill_from_record(record: dict[str, Any], path: str, *, repairs: Iterable[No
     notices = _notices(values, body)
     skill = Skill(skill_id, values["name"], values["description"], body, values["license"], values["source"],
                   tuple(_clean(files)[0]), extra)  # fmt: skip
-    reason = "; ".join(str(note) for note in (*notes, *notices))
-    return Found(path, "repaired" if notes else "loaded", skill, reason)
+    return Found(path, "repaired" if notes else "loaded", skill, (*notes, *notices))
 
 
 def parse_json_record(text: str) -> tuple[dict[str, Any], list[Note]]:
-    """One JSON object; NaN becomes null and of a name given twice the last value stays, both noted as repairs.
+    """One JSON object; a number no float holds becomes null and of a name given twice the last value stays, noted.
 
     Raises ValueError for text that is no JSON object.
     """
     notes: dict[str, Note] = {}
 
     def constant(name: str) -> None:
-        notes["not_a_number"] = Note("not_a_number", f"{name} is not a JSON number; taken as null")
+        notes["not_a_number"] = Note("not_a_number", f"{name[:20]} is not a finite number; taken as null")
+
+    def number(text: str) -> float | None:
+        value = float(text)
+        if math.isfinite(value):
+            return value
+        constant(text)
+        return None
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(items)
@@ -66,7 +73,7 @@ def parse_json_record(text: str) -> tuple[dict[str, Any], list[Note]]:
         return made
 
     try:
-        record = json.loads(text, parse_constant=constant, object_pairs_hook=pairs)
+        record = json.loads(text, parse_constant=constant, parse_float=number, object_pairs_hook=pairs)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     if not isinstance(record, dict):
@@ -89,27 +96,27 @@ def as_text(value: Any) -> tuple[str, bool]:
     return json.dumps(value, ensure_ascii=False, default=str), True
 
 
-def id_problem(skill_id: str) -> str:
-    """Why an id cannot stand in a column of a qrels or run file, "" if it can."""
+def id_problem(skill_id: str) -> Note | None:
+    """Why an id cannot stand in a column of a qrels or run file, None if it can."""
     try:
         as_column(skill_id, "")
         skill_id.encode()
     except UserError:
-        return f"bad_id: {skill_id!r} has outer blanks, a tab or a line end"
+        return Note("bad_id", f"{skill_id!r} has outer blanks, a tab or a line end")
     except UnicodeEncodeError:
-        return f"bad_id: {skill_id!r} is not valid Unicode"
-    return ""
+        return Note("bad_id", f"{skill_id!r} is not valid Unicode")
+    return None
 
 
-def _skill_id(rest: dict[str, Any]) -> tuple[str, str]:
+def _skill_id(rest: dict[str, Any]) -> tuple[str, Note | None]:
     name = next((name for name in IDS if name in rest), None)
     if name is None:
-        return "", f"no_id: none of {', '.join(IDS)}; fields there are: {', '.join(rest) or '(none)'}"
+        return "", Note("no_id", f"none of {', '.join(IDS)}; fields there are: {', '.join(rest) or '(none)'}")
     value = rest.pop(name)
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value)
     if not isinstance(value, str) or not value.strip():
-        return "", f"bad_id: `{name}` is {value!r}; give non-empty text"
+        return "", Note("bad_id", f"`{name}` is {value!r}; give non-empty text")
     return value, id_problem(value)
 
 

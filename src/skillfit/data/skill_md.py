@@ -19,7 +19,7 @@ _PLACEHOLDER = re.compile(r"\[?(?:TODO|TBD|FIXME)\b")
 class ParsedSkill:
     """What a SKILL.md says. repairs: what was changed or derived; notices: what is odd but was kept as written.
 
-    skip: why the file holds no skill, "" where it does. extra: the other frontmatter keys, scalars as written.
+    skip: why the file holds no skill, None where it does. extra: the other frontmatter keys, scalars as written.
     """
 
     name: str
@@ -29,7 +29,7 @@ class ParsedSkill:
     extra: Mapping[str, Any] = field(default_factory=dict)
     repairs: tuple[Note, ...] = ()
     notices: tuple[Note, ...] = ()
-    skip: str = ""
+    skip: Note | None = None
 
     @property
     def status(self) -> str:
@@ -39,7 +39,12 @@ class ParsedSkill:
     @property
     def reason(self) -> str:
         """Everything worth saying about the file in one line, "" for a plain one."""
-        return self.skip or "; ".join(str(note) for note in (*self.repairs, *self.notices))
+        return "; ".join(map(str, self.notes))
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The reason of a skip, or repairs before notices."""
+        return (self.skip,) if self.skip else (*self.repairs, *self.notices)
 
 
 def parse_skill_md(data: bytes | str, *, folder: str, file_name: str = "SKILL.md") -> ParsedSkill:
@@ -49,12 +54,12 @@ def parse_skill_md(data: bytes | str, *, folder: str, file_name: str = "SKILL.md
     """
     text, repairs, notices = _decode(data)
     if not text.strip():
-        return ParsedSkill("", "", "", skip="no_usable_text: the file is empty")
+        return ParsedSkill("", "", "", skip=Note("no_usable_text", "the file is empty"))
     parts = take_apart(text)
     if parts.frontmatter is None:
-        reason = _no_skill(parts.body, file_name)
-        if reason:
-            return ParsedSkill("", "", parts.body, skip=reason)
+        skip = _no_skill(parts.body, file_name)
+        if skip:
+            return ParsedSkill("", "", parts.body, skip=skip)
     if file_name != "SKILL.md":
         repairs.append(Note("file_name_case", f"the file is called {file_name}; agents look for SKILL.md"))
     repairs += parts.repairs
@@ -106,12 +111,12 @@ def _has_surrogates(text: str) -> bool:
     return False
 
 
-def _no_skill(body: str, file_name: str) -> str:
+def _no_skill(body: str, file_name: str) -> Note | None:
     if file_name != "SKILL.md":
-        return f"not_a_skill: {file_name} has no frontmatter"
+        return Note("not_a_skill", f"{file_name} has no frontmatter")
     if len(body.split()) < 2:
-        return f"no_usable_text: no frontmatter and only {body!r}"
-    return ""
+        return Note("no_usable_text", f"no frontmatter and only {body[:80]!r}")
+    return None
 
 
 def _name(keys: Frontmatter, folder: str, repairs: list[Note], notices: list[Note]) -> str:

@@ -34,7 +34,10 @@ def open_source(path: str | Path, options: ImportOptions) -> Source:
     if options.format != "auto":
         if options.format not in known:
             raise UserError("import", "format", options.format, suggest(options.format, [*known, "auto"]))
-        return known[options.format](place, options)
+        chosen = known[options.format]
+        if chosen.needs_folder and not place.is_dir():
+            raise UserError(path, fix=f"is no folder; format={chosen.name} needs {chosen.looks_for}")
+        return chosen(place, options)
     for source in known.values():
         if source.fits(place):
             return source(place, options)

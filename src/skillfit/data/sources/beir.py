@@ -20,6 +20,7 @@ class BeirSource(Source):
     name = "beir"
     looks_for = "corpus.jsonl with queries.jsonl"
     precedence = 30
+    needs_folder = True
 
     @classmethod
     def fits(cls, path: Path) -> bool:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from skillfit.data.frontmatter import Note
 from skillfit.data.options import ImportOptions
 from skillfit.data.records import id_problem
 from skillfit.data.skill_md import parse_skill_md
 from skillfit.data.sources.base import Found, Source
-from skillfit.io.files import hash_text
+from skillfit.io.files import hash_file, hash_text
 from skillfit.types import Skill
 
 MIB = 1024 * 1024
@@ -25,7 +26,7 @@ class FolderSource(Source):
     """
 
     name = "folders"
-    looks_for = "a SKILL.md in the folder or anywhere below it"
+    looks_for = "a SKILL.md in the folder or anywhere below it (hidden folders are not searched)"
     precedence = 90
 
     @classmethod
@@ -37,117 +38,141 @@ class FolderSource(Source):
 
     def items(self) -> Iterator[Found]:
         """One item a SKILL.md, in order of path."""
-        root = self.path.parent if self.path.is_file() else self.path
+        root = self._root()
         space = self.options.namespace
         yield from skills_below(root, root.resolve().name if space is None else space, self.options)
 
     def fingerprint(self) -> str:
         """The content of each SKILL.md and the names of all files, which become the skills' `files`."""
-        root = self.path.parent if self.path.is_file() else self.path
-        return hash_text(root.resolve().name, fingerprint_folder(root))
+        return hash_text(self._root().resolve().name, fingerprint_folder(self._root(), self.options))
+
+    def _root(self) -> Path:
+        return self.path.parent if self.path.is_file() else self.path
 
 
 def skills_below(root: Path, namespace: str, options: ImportOptions) -> Iterator[Found]:
-    """The skills in a folder and below it; places are relative to `root`."""
-    owners: dict[str, str] = {}  # folder -> the folder of the skill it lies in, "" for none
-    for folder, folders, _ in walk(root):
-        relative = Path(folder).relative_to(root).as_posix()
-        owner = owners.get(folder, "")
-        taken = False
-        for name in skill_files(Path(folder)):
-            place = name if relative == "." else f"{relative}/{name}"
-            if owner and options.nested == "skip":
-                reason = f"nested: lies inside the skill {owner}, so it is one of its files; nested=load takes it"
-                found = Found(_utf8(place), "skipped", reason=reason)
-            elif taken:
-                found = Found(_utf8(place), "skipped", reason="file_name_case: another SKILL.md in the folder was used")
-            else:
-                found = _read(root, place, namespace, options)
-                taken = found.status != "skipped"
+    """The skills in a folder and below it, and what could not be searched; places are relative to `root`."""
+    owners: dict[Path, str] = {}  # folder -> the folder of the skill it lies in
+    closed: list[Found] = []
+
+    def note_unreadable(error: OSError) -> None:
+        place = _place(root, Path(error.filename))
+        closed.append(Found.skipped(place, Note("unreadable", f"the folder cannot be searched ({error.strerror})")))
+
+    for name, folders, files in walk(root, note_unreadable):
+        folder = Path(name)
+        owner, taken = owners.get(folder, ""), False
+        for file in skill_files(folder):
+            found = _one(root, folder / file, namespace, options, owner=owner, taken=taken)
+            taken = taken or found.status != "skipped"
             yield found
-        inner = _utf8(relative) if taken else owner
-        owners.update({os.path.join(folder, name): inner for name in folders})  # noqa: PTH118  (walk's own keys)
+        inner = _place(root, folder) if taken else owner
+        if inner:
+            owners.update((folder / sub, inner) for sub in folders)
+        else:
+            yield from (_linked(root, folder / entry) for entry in files if (folder / entry).is_dir())
+        yield from closed
+        closed.clear()
 
 
-def walk(root: Path) -> Iterator[tuple[str, list[str], list[str]]]:
-    """`os.walk` in order of name, without hidden folders and links."""
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        folders[:] = [name for name in folders if not Path(folder, name).is_symlink()]
-        yield folder, folders, sorted(files)
+def walk(root: Path, onerror: Callable[[OSError], None] | None = None) -> Iterator[tuple[str, list[str], list[str]]]:
+    """`os.walk` in order of name, without hidden folders; linked folders come among the files and are not entered."""
+    for folder, folders, files in os.walk(root, onerror=onerror):
+        visible = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = [name for name in visible if not Path(folder, name).is_symlink()]
+        linked = [name for name in visible if name not in set(folders)]
+        yield folder, folders, sorted([*files, *linked])
 
 
 def skill_files(folder: Path) -> list[str]:
     """Everything in a folder that is called SKILL.md in any case, whatever it is; SKILL.md itself first."""
     try:
-        names = [name for name in os.listdir(folder) if name.lower() == "skill.md"]  # noqa: PTH208  (names only)
+        names = [entry.name for entry in folder.iterdir() if entry.name.lower() == "skill.md"]
     except OSError:
         return []
     return sorted(names, key=lambda name: (name != "SKILL.md", name))
 
 
-def fingerprint_folder(root: Path) -> str:
-    """A hash of every SKILL.md and of all file names below a folder."""
+def fingerprint_folder(root: Path, options: ImportOptions) -> str:
+    """A hash of every readable SKILL.md within the size limit and of all file names below a folder."""
     parts = []
-    for folder, _, names in walk(root):
-        for name in sorted({*names, *skill_files(Path(folder))}):
-            file = Path(folder, name)
-            parts.append(_utf8(file.relative_to(root).as_posix()))
-            if name.lower() == "skill.md":
-                data, problem = _bytes(file, None)
-                parts.append(problem or hash_text(data.hex()))
+    for name, _, files in walk(root):
+        for entry in sorted({*files, *skill_files(Path(name))}):
+            file = Path(name, entry)
+            parts.append(_place(root, file))
+            if entry.lower() == "skill.md":
+                problem = _unreadable(file, options)
+                parts.append(str(problem) if problem else hash_file(file))
     return hash_text(*parts)
 
 
-def _read(root: Path, place: str, namespace: str, options: ImportOptions) -> Found:
-    file = root / place
-    data, problem = _bytes(file, options)
-    if problem:
-        return Found(_utf8(place), "skipped", reason=problem)
+def _one(root: Path, file: Path, namespace: str, options: ImportOptions, *, owner: str, taken: bool) -> Found:
+    place = _place(root, file)
+    if owner and options.nested == "skip":
+        reason = f"lies inside the skill {owner}, so it is one of its files; nested=load takes it for a skill"
+        return Found.skipped(place, Note("nested", reason))
+    if taken:
+        return Found.skipped(place, Note("file_name_case", "another SKILL.md of the same folder was used"))
     relative = "" if file.parent == root else file.parent.relative_to(root).as_posix()
     skill_id = "/".join(part for part in (namespace, relative) if part) or root.resolve().name
-    problem = id_problem(skill_id)
+    problem = _unreadable(file, options) or id_problem(skill_id)
     if problem:
-        return Found(_utf8(place), "skipped", reason=problem)
+        return Found.skipped(place, problem)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        return Found.skipped(place, Note("unreadable", str(error.strerror)))
     folder = file.parent.name or file.parent.resolve().name
     parsed = parse_skill_md(data, folder=folder, file_name=file.name)
     if parsed.skip:
-        return Found(place, "skipped", reason=parsed.skip)
-    skill = Skill(skill_id, parsed.name, parsed.description, parsed.body, parsed.license, "",
-                  tuple(_bundled(file, options)), parsed.extra)  # fmt: skip
-    return Found(place, "repaired" if parsed.repairs else "loaded", skill, parsed.reason)
+        return Found.skipped(place, parsed.skip)
+    skill = Skill(
+        skill_id,
+        parsed.name,
+        parsed.description,
+        parsed.body,
+        license=parsed.license,
+        files=tuple(_bundled(file, options)),
+        extra=parsed.extra,
+    )
+    return Found(place, "repaired" if parsed.repairs else "loaded", skill, parsed.notes)
 
 
-def _bytes(file: Path, options: ImportOptions | None) -> tuple[bytes, str]:
-    """The content of a regular file within the size limit, or why it is not read."""
+def _unreadable(file: Path, options: ImportOptions) -> Note | None:
+    """Why a SKILL.md is not read, None for a regular file within the size limit."""
     try:
         if file.is_symlink():
-            return b"", "link: links are not followed; import the folder it leads to"
+            return Note("link", "links are not followed; import the place it leads to")
         info = file.stat()
-        if not stat.S_ISREG(info.st_mode):
-            return b"", "not_a_file: a folder or device has this name"
-        if options is not None and info.st_size > options.max_bytes:
-            return (
-                b"",
-                f"too_large: {info.st_size / MIB:.1f} MiB (limit {options.max_mib:g} MiB); raise it with max_mib",
-            )
-        return file.read_bytes(), ""
+        if not os.access(file, os.R_OK):
+            return Note("unreadable", "no permission to read it")
     except OSError as error:
-        return b"", f"unreadable: {error.strerror}"
+        return Note("unreadable", str(error.strerror))
+    if not stat.S_ISREG(info.st_mode):
+        return Note("not_a_file", "a folder or device has this name")
+    if info.st_size > options.max_bytes:
+        size = f"{info.st_size / MIB:.1f} MiB (limit {options.max_mib:g} MiB)"
+        return Note("too_large", f"{size}; max_mib raises the limit")
+    return None
+
+
+def _linked(root: Path, folder: Path) -> Found:
+    reason = "links are not followed, so the folder was not searched; import the place it leads to"
+    return Found.skipped(_place(root, folder), Note("link", reason))
 
 
 def _bundled(skill_file: Path, options: ImportOptions) -> Iterator[str]:
     """The other files of a skill, relative to its folder; those of skills nested in it only where they are its own."""
     base = skill_file.parent
-    for folder, folders, names in walk(base):
+    for name, folders, files in walk(base):
         if options.nested == "load":
-            folders[:] = [name for name in folders if not skill_files(Path(folder, name))]
-        for name in names:
-            file = Path(folder, name)
-            if file != skill_file and not file.is_symlink() and not name.startswith("."):
-                yield _utf8(file.relative_to(base).as_posix())
+            folders[:] = [sub for sub in folders if not skill_files(Path(name, sub))]
+        for entry in files:
+            file = Path(name, entry)
+            if file != skill_file and not file.is_symlink() and not entry.startswith("."):
+                yield _place(base, file)
 
 
-def _utf8(text: str) -> str:
-    """A path as text; bytes of a name that are no UTF-8 become U+FFFD."""
-    return os.fsencode(text).decode(errors="replace")
+def _place(root: Path, path: Path) -> str:
+    """A path relative to the root as text; bytes of a name that are no UTF-8 become U+FFFD."""
+    return os.fsencode(path.relative_to(root).as_posix()).decode(errors="replace")

@@ -17,6 +17,7 @@ class ImportedSource(Source):
     name = "imported"
     looks_for = "an imported folder with its manifest.json"
     precedence = 10
+    needs_folder = True
 
     @classmethod
     def fits(cls, path: Path) -> bool:

@@ -30,15 +30,18 @@ class JsonlSource(Source):
 
     def items(self) -> Iterator[Found]:
         """One item a line."""
-        files = shards(self.path) or [self.path]
-        if self.path.is_dir() and files == [self.path]:
-            raise UserError(self.path, fix="holds no .jsonl or .jsonl.gz file")
-        for file in files:
+        for file in self._files():
             yield from skills_in(file, file.name, self.options.max_bytes)
 
     def fingerprint(self) -> str:
         """Names and content of the shards."""
-        return hash_files(shards(self.path) or [self.path])
+        return hash_files(self._files())
+
+    def _files(self) -> list[Path]:
+        files = [self.path] if self.path.is_file() else shards(self.path)
+        if not files:
+            raise UserError(self.path, fix=f"holds no {self.looks_for}")
+        return files
 
 
 def shards(path: Path) -> list[Path]:
@@ -57,7 +60,7 @@ def skills_in(file: Path, name: str, max_bytes: int, *, rename: dict[str, str] |
     """The skills of one file; `name` stands for it in the report. rename: fields to rename before they are read."""
     for place, record, notes, problem in records_in(file, name, max_bytes):
         if problem:
-            yield Found(place, "skipped", reason=problem)
+            yield Found.skipped(place, problem)
             continue
         for old, new in (rename or {}).items():
             if old in record:
@@ -65,7 +68,7 @@ def skills_in(file: Path, name: str, max_bytes: int, *, rename: dict[str, str] |
         yield skill_from_record(record, place, repairs=notes)
 
 
-def records_in(file: Path, name: str, max_bytes: int) -> Iterator[tuple[str, dict[str, Any], list[Note], str]]:
+def records_in(file: Path, name: str, max_bytes: int) -> Iterator[tuple[str, dict[str, Any], list[Note], Note | None]]:
     """Yield (place, record, repairs, problem) for each non-blank line; a line with a problem has no record.
 
     Raises UserError only if the file as a whole cannot be read: a cut-off shard must not pass for a small one.
@@ -73,7 +76,12 @@ def records_in(file: Path, name: str, max_bytes: int) -> Iterator[tuple[str, dic
     for number, raw in read_raw_lines(file, max_bytes):
         place = f"{name}:{number}"
         if len(raw) > max_bytes:
-            yield place, {}, [], f"too_large: the line has over {max_bytes:,} bytes (limit {max_bytes:,})"
+            yield (
+                place,
+                {},
+                [],
+                Note("too_large", f"the line is longer than the limit of {max_bytes:,} bytes; max_mib raises it"),
+            )
             continue
         try:
             text = decode_line(number, raw)
@@ -81,8 +89,8 @@ def records_in(file: Path, name: str, max_bytes: int) -> Iterator[tuple[str, dic
                 continue
             record, notes = parse_json_record(text)
         except UnicodeDecodeError as error:
-            yield place, {}, [], f"not_utf8: byte {error.start} is not UTF-8"
+            yield place, {}, [], Note("not_utf8", f"byte {error.start} is not UTF-8")
         except ValueError as error:
-            yield place, {}, [], f"bad_json: {error}; one object a line is expected"
+            yield place, {}, [], Note("bad_json", f"{error}; one object a line is expected")
         else:
-            yield place, record, notes, ""
+            yield place, record, notes, None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from skillfit.data.queries import IDS, TEXTS, QuerySet, query_files, read_queries, read_triggers
+from skillfit.data.queries import TEXTS, QuerySet, query_files, read_queries, read_triggers
 from skillfit.data.sources.base import Found, Source
 from skillfit.data.sources.jsonl import SUFFIXES, hash_files
 from skillfit.errors import UserError
@@ -22,9 +22,9 @@ class QueryFileSource(Source):
 
     @classmethod
     def fits(cls, path: Path) -> bool:
-        """The first line is a query."""
-        record = first_record(path)
-        return "query_id" in record and any(name in record for name in TEXTS) and "label" not in record
+        """The first line of each file is a query."""
+        records = first_records(path)
+        return bool(records) and all("query_id" in r and not r.keys().isdisjoint(TEXTS) for r in records)
 
     def items(self) -> Iterator[Found]:
         """No skills."""
@@ -49,23 +49,25 @@ class TriggerSource(QueryFileSource):
 
     @classmethod
     def fits(cls, path: Path) -> bool:
-        """The first item is a trigger case."""
-        record = first_record(path)
-        return {"label", "skill_id"} <= record.keys() and any(name in record for name in (*IDS, *TEXTS))
+        """The first item of each file is a trigger case."""
+        records = first_records(path)
+        return bool(records) and all(
+            {"label", "skill_id"} <= r.keys() and not r.keys().isdisjoint(TEXTS) for r in records
+        )
 
     def queries(self) -> QuerySet:
         """The positives, rows with the same text merged."""
         return read_triggers(self.path, clean=self.options.clean)
 
 
-def first_record(path: Path) -> dict[str, Any]:
-    """The first object of a JSON or JSON Lines file, or of a folder's first such file; empty if there is none."""
+def first_records(path: Path) -> list[dict[str, Any]]:
+    """The first object of a JSON or JSON Lines file, or of each such file of a folder; empty if one has none."""
     try:
         if path.suffix == ".json" and path.is_file():
             rows = read_json(path)
-            return rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], dict) else {}
+            return rows[:1] if isinstance(rows, list) and isinstance(rows[0] if rows else None, dict) else []
         if path.is_dir() or path.name.endswith(SUFFIXES):
-            return next((record for _, record in read_jsonl(query_files(path)[0])), {})
-    except UserError:
+            return [next(record for _, record in read_jsonl(file)) for file in query_files(path)]
+    except (UserError, StopIteration):
         pass  # the format that takes the path will say what is wrong with it
-    return {}
+    return []

@@ -28,6 +28,7 @@ class SkillRetSource(Source):
     name = "skillret"
     looks_for = "skills, queries and qrels, each a folder of <split>.jsonl or <split>*.parquet"
     precedence = 35
+    needs_folder = True
 
     @classmethod
     def fits(cls, path: Path) -> bool:

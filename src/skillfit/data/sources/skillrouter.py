@@ -26,6 +26,7 @@ class SkillRouterSource(Source):
     name = "skillrouter"
     looks_for = "tasks.jsonl and relevance.json with easy/ or hard/"
     precedence = 20
+    needs_folder = True
     unknown = "drop"
 
     @classmethod

@@ -25,6 +25,7 @@ class SkillsBenchSource(Source):
     name = "skillsbench"
     looks_for = "task folders with instruction.md and environment/"
     precedence = 25
+    needs_folder = True
     unknown = "drop"
 
     @classmethod
@@ -60,7 +61,7 @@ class SkillsBenchSource(Source):
         parts = []
         for task in self._need():
             files = [file for file in (task / "instruction.md", task / "task.toml") if file.is_file()]
-            parts += [task.resolve().name, *map(hash_file, files), fingerprint_folder(task / SKILLS)]
+            parts += [task.resolve().name, *map(hash_file, files), fingerprint_folder(task / SKILLS, self.options)]
         return hash_text(*parts)
 
     def _need(self) -> list[Path]:

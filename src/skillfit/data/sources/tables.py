@@ -30,13 +30,19 @@ class TableSource(Source):
 
     def items(self) -> Iterator[Found]:
         """One item a row, its place being `file:row`."""
-        for file in table_files(self.path) or [self.path]:
+        for file in self._files():
             for number, row in table_rows(file):
                 yield skill_from_record(row, f"{file.name}:{number}")
 
     def fingerprint(self) -> str:
         """Names and content of the files."""
-        return hash_files(table_files(self.path) or [self.path])
+        return hash_files(self._files())
+
+    def _files(self) -> list[Path]:
+        files = [self.path] if self.path.is_file() else table_files(self.path)
+        if not files:
+            raise UserError(self.path, fix=f"holds no {self.looks_for}")
+        return files
 
 
 def table_files(path: Path) -> list[Path]:
