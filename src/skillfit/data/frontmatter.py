@@ -245,7 +245,7 @@ def _problem(error: Exception) -> str:
     """What YAML says, without the excerpt of the file it appends."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
     text = str(problem or getattr(error, "reason", None) or error).split("\n")[0]
-    return f"line {mark.line + 2}: {text}" if mark else text
+    return f"line {mark.line + 1} of the frontmatter: {text}" if mark else text
 
 
 def _trim(text: str) -> str:

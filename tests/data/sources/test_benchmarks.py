@@ -263,6 +263,15 @@ def test_detection_and_override(skillrouter: Path, tmp_path: Path) -> None:
         open_source(tmp_path / "nowhere", ImportOptions())
 
 
+def test_loading_scripts_are_named_and_never_run(tmp_path: Path) -> None:  # UP-35
+    root = tmp_path / "scripted"
+    root.mkdir()
+    text = "import datasets\nraise SystemExit\nclass Scripted(datasets.GeneratorBasedBuilder): ...\n"
+    (root / "scripted.py").write_text(text)
+    with pytest.raises(UserError, match=r"scripted.*scripted\.py.*import its JSONL or Parquet files"):
+        open_source(root, ImportOptions())
+
+
 @pytest.mark.parametrize("name", sorted(formats()))
 def test_a_forced_format_that_does_not_fit_is_a_user_error(name: str, tmp_path: Path) -> None:
     for kind in ("folder", "file.txt"):

@@ -29,7 +29,8 @@ def open_source(path: str | Path, options: ImportOptions) -> Source:
     """
     place = Path(path)
     if not place.exists():
-        raise UserError(path, fix="no such file or folder; check the path")
+        fix = "no such file or folder; check the path (data sets on a hub are imported from a downloaded folder)"
+        raise UserError(path, fix=fix)
     known = formats()
     if options.format != "auto":
         if options.format not in known:
@@ -41,5 +42,17 @@ def open_source(path: str | Path, options: ImportOptions) -> Source:
     for source in known.values():
         if source.fits(place):
             return source(place, options)
+    script = _loading_script(place)
+    if script:
+        fix = f"is a data set made by the script {script}, and no script is run; import its JSONL or Parquet files"
+        raise UserError(path, fix=fix)
     wanted = "; ".join(f"{name}: {source.looks_for}" for name, source in known.items())
     raise UserError(path, fix=f"holds nothing that can be imported. Looked for {wanted}. Or say which with format=NAME")
+
+
+def _loading_script(path: Path) -> str:
+    """The name of the script that builds a data set, where that is all a folder holds; "" otherwise."""
+    for file in sorted(path.glob("*.py")) if path.is_dir() else ():
+        if "DatasetBuilder" in (text := file.read_text(encoding="utf-8", errors="replace")) or "BasedBuilder" in text:
+            return file.name
+    return ""
