@@ -76,9 +76,10 @@ def test_qrels_that_name_unknown_skills(files):
     message = refused(files)
     assert "x/nope" in message
     assert "qrels.unknown=drop" in message
-    code, stderr, _ = evaluate(files, "qrels.unknown=drop", retriever="lexical")
+    # the refused run keeps its folder, so the next one gets another
+    code, stderr, _ = evaluate(files, "qrels.unknown=drop", f"hydra.run.dir='{files / 'again'}'", retriever="lexical")
     assert code == 0, stderr
-    data = json.loads((files / "run" / "provenance.json").read_text())["data"]
+    data = json.loads((files / "again" / "provenance.json").read_text())["data"]
     assert data["unknown_skills_dropped"] == 1
 
 
