@@ -65,6 +65,14 @@ def test_every_option_builds(job: str, group: str, option: str) -> None:
         assert type(built).__name__ == OmegaConf.select(cfg, key)._target_.rsplit(".", 1)[1]
 
 
+@pytest.mark.parametrize("option", options("data"))
+def test_both_jobs_can_ask_any_data_for_queries(option: str) -> None:
+    choice = f"data={option}"
+    data: Any = build(composed("train", choice, *NEEDED.get(choice, [])), "data")
+    assert callable(data.load)  # evaluate.py: the queries of one split
+    assert callable(data.load_all)  # train.py: all splits
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("option", options("logger"))
 def test_every_logger_builds(option: str, tmp_path: Path) -> None:

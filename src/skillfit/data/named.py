@@ -104,6 +104,10 @@ class SkillsBenchData:
         name = "skillsbench" if self.pool == "main" else f"skillsbench-{self.pool}"
         return make_benchmark(name, corpus, queries, qrels, unknown=unknown or "error", place="data=skillsbench")
 
+    def load_all(self, cache: Path, *, unknown: Unknown | None) -> Benchmark:
+        """The same tasks: they name no split, so a training job refuses them by its `train_split`."""
+        return self.load(cache, unknown=unknown)
+
 
 @dataclass(frozen=True, kw_only=True, config=_CONFIG)
 class TriggerData:
@@ -122,6 +126,10 @@ class TriggerData:
         place, qrels = "data=triggers", Qrels(table.required)
         made = make_benchmark(name, corpus, table.queries, qrels, unknown="error", place=place)
         return replace(made, facts={**made.facts, "trigger_rows": dict(table.counts)})
+
+    def load_all(self, cache: Path, *, unknown: Unknown | None) -> Benchmark:
+        """The same queries: they name no split, so a training job refuses them by its `train_split`."""
+        return self.load(cache, unknown=unknown)
 
 
 def pool_files(root: Path, pool: str) -> list[str]:
