@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig
 
-from skillfit.cli.app import build, job, set_up_logging, start_run
+from skillfit.cli.app import build, job, refuse_taken_folder, set_up_logging, start_run
+from skillfit.evaluation.systems import given, search
+from skillfit.io import read_run
 
 
 @job("evaluate")
@@ -14,14 +17,17 @@ def main(cfg: DictConfig) -> None:
     """Search (or read a run file), score, and write the run folder with its report."""
     set_up_logging(cfg.verbose)
     suite, data = build(cfg, "suite"), build(cfg, "data")
-    searcher = None if cfg.run else build(cfg, "retriever")
+    searcher: Any = None if cfg.run else build(cfg, "retriever")
+    theirs = read_run(cfg.run, allow_repeats=cfg.profile == "sr") if cfg.run else None
+    refuse_taken_folder()
+    benchmark = data.load(Path(cfg.cache).expanduser(), unknown=cfg.qrels.unknown)
+    answer = given(cfg.run, theirs, benchmark) if theirs else None
     with start_run(cfg, "evaluate") as folder:
         from skillfit.analysis.console import print_run
         from skillfit.analysis.report import write_report
-        from skillfit.evaluation.systems import answer
 
-        benchmark = data.load(Path(cfg.cache), unknown=cfg.qrels.unknown)
-        system, run, facts = answer(benchmark, searcher, cfg.run, name=cfg.system, profile=cfg.profile)
+        system, run, facts = answer or search(searcher, benchmark)
+        system = cfg.system or system
         suite.evaluate(benchmark, {system: run}, {system: facts}, folder)
         write_report(folder.path)
         print_run(folder.path)

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Two test processes with two threads each on two cores stand in each other's way; one thread is much faster.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 settings.register_profile("skillfit", deadline=None)  # a busy machine is no bug
 settings.load_profile("skillfit")
 

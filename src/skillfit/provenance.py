@@ -22,6 +22,7 @@ from skillfit.io.jsonl import write_json
 
 log = logging.getLogger(__name__)
 MARKER = "run.json"
+TAKEN = "holds a run or other files already; choose another folder with hydra.run.dir=DIR or remove it"
 PACKAGES = (
     "skillfit", "torch", "transformers", "sentence-transformers", "pytorch-lightning", "datasets", "bm25s",
     "numpy", "scipy", "scikit-learn", "tokenizers", "hydra-core",
@@ -49,15 +50,13 @@ class RunFolder:
         Raises UserError if the folder holds anything already, or if another process takes it at the same moment.
         """
         folder = Path(path)
-        fix = "holds a run or other files already; choose another folder with hydra.run.dir=DIR or remove it"
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise UserError("hydra.run.dir", fix=f"{folder} {fix}")
+        refuse_run_folder(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
             run = cls(folder, job, config, seed, started=_now())
             run._take()
         except FileExistsError as error:
-            raise UserError("hydra.run.dir", fix=f"{folder} {fix}") from error
+            raise UserError("hydra.run.dir", fix=f"{folder} {TAKEN}") from error
         except OSError as error:
             raise UserError("hydra.run.dir", fix=f"{folder} cannot be written ({error.strerror})") from error
         write_json(folder / "config.json", dict(config))
@@ -104,6 +103,12 @@ class RunFolder:
             os.link(draft, self.path / MARKER)  # unlike a rename, a link never replaces what is there
         finally:
             draft.unlink()
+
+
+def refuse_run_folder(folder: Path) -> None:
+    """Raise UserError if a folder cannot become a run's: it holds something, or is no folder."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UserError("hydra.run.dir", fix=f"{folder} {TAKEN}")
 
 
 def git_state(folder: Path) -> dict[str, Any]:

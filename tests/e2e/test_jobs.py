@@ -72,6 +72,7 @@ def test_two_processes_give_identical_files(lexical, cache, tmp_path):
     assert metrics(tmp_path / "again") == metrics(lexical)
 
 
+@pytest.mark.slow
 def test_training_twice_gives_identical_metrics_and_rankings(cache, tiny_encoder, tmp_path):
     for name in ("a", "b"):
         model = f"component.model='{tiny_encoder}'"

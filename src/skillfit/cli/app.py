@@ -19,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from skillfit.cli.config_check import check_keys, config_dir
 from skillfit.cli.config_errors import explain
 from skillfit.errors import UserError
-from skillfit.provenance import RunFolder
+from skillfit.provenance import RunFolder, refuse_run_folder
 
 log = logging.getLogger("skillfit")
 FULL_ERROR = "HYDRA_FULL_ERROR"
@@ -107,7 +107,10 @@ def _refuse_keyless(arguments: list[str]) -> None:
 
 @contextmanager
 def start_run(cfg: DictConfig, job_name: str) -> Iterator[RunFolder]:
-    """Claim Hydra's run folder, log into it, and mark it finished or failed; the folder's path ends stdout."""
+    """Claim Hydra's run folder, log into it, and mark it finished or failed; the folder's path ends stdout.
+
+    What can be wrong with the input is found before: a run that never began leaves no folder.
+    """
     config = plain(cfg)
     run = RunFolder.claim(HydraConfig.get().runtime.output_dir, job=job_name, config=config, seed=int(cfg.seed))
     handler = _log_to(run.path / "job.log")
@@ -122,6 +125,11 @@ def start_run(cfg: DictConfig, job_name: str) -> Iterator[RunFolder]:
         handler.close()
     sys.stdout.write(f"{run.path}\n")
     sys.stdout.flush()
+
+
+def refuse_taken_folder() -> None:
+    """Raise UserError early, before data is read, if Hydra's run folder holds anything."""
+    refuse_run_folder(Path(HydraConfig.get().runtime.output_dir))
 
 
 def plain(cfg: DictConfig) -> dict[str, Any]:

@@ -53,7 +53,8 @@ class DenseRetriever:
             device=self.device,
         )
         self._warn_of_other_view(encoder)
-        pool_side = pool_embeddings(encoder, pool, self.view, cache=self.cache, batch_size=self.batch_size)
+        cache = self.cache.expanduser() if self.cache else None
+        pool_side = pool_embeddings(encoder, pool, self.view, cache=cache, batch_size=self.batch_size)
         encoded, ledger = time.perf_counter(), CutLedger()
         texts = [self.view.query_text(query.text, ledger) for query in queries]
         query_vectors = encoder.encode(texts, "query", batch_size=self.batch_size)

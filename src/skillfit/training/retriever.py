@@ -63,13 +63,9 @@ class RetrieverFitter:
         parse_measures(self._measured(), place="component")
 
     def fit(self, benchmark: Benchmark, options: TrainerOptions, logger: Any, run: RunFolder) -> float:
-        """Train, keep the best epoch, and write `model/` and `metrics.json`; returns the best dev value of `monitor`.
-
-        Raises UserError if a split holds no query with a required skill.
-        """
+        """Train, write the best epoch to `model/` and the dev values to `metrics.json`; returns the best `monitor`."""
         train, dev = benchmark.split(self.train_split), benchmark.split(self.dev_split)
         pairs = pairs_from(train.queries, train.qrels, benchmark.corpus.copies())
-        self._check(pairs, dev)
         from skillfit.data.datamodule import PairDataModule
         from skillfit.training.fit import best_epoch, fit_module
 
@@ -102,7 +98,10 @@ class RetrieverFitter:
     def _measured(self) -> list[str]:
         return list(dict.fromkeys([self.monitor, *self.measures]))
 
-    def _check(self, pairs: Sequence[Pair], dev: Benchmark) -> None:
+    def check(self, benchmark: Benchmark) -> None:
+        """Raise UserError if a split is missing or holds no query with a required skill; warn of shared skills."""
+        train, dev = benchmark.split(self.train_split), benchmark.split(self.dev_split)
+        pairs = pairs_from(train.queries, train.qrels, {})
         required = {skill for query in dev.queries for skill in dev.qrels.required.get(query.query_id, ())}
         for what, there, key in (("training pair", pairs, "train_split"), ("dev query", required, "dev_split")):
             if not there:
