@@ -41,6 +41,9 @@ BAD = [
     ("train.py", "component.temprature=1", ["component.temprature = 1", "did you mean temperature?"]),
     ("train.py", "+component.temprature=1", ["component.temprature = 1", "did you mean temperature?"]),
     ("train.py", "trainer.max_epoch=2", ["trainer.max_epoch = 2", "did you mean max_epochs"]),
+    # a folder that cannot be made, a group set to null
+    ("evaluate.py", "hydra.run.dir=/proc/run", ["/proc/run", "check the path"]),
+    ("train.py", "logger=null", ["a group cannot be null", "logger=none"]),
     # a key that another option of the group has, or that only refers to another key
     ("evaluate.py", "data.corpus=x", ["data.corpus = x", "data=files has it"]),
     ("evaluate.py", "retriever.view.caps=none", ["retriever.view.caps = none", "set view.caps=none"]),

@@ -74,7 +74,11 @@ def test_both_jobs_can_ask_any_data_for_queries(option: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("option", options("logger"))
+def test_logger_none_leaves_nothing_to_build() -> None:
+    assert not composed("train", "logger=none").get("logger")
+
+
+@pytest.mark.parametrize("option", [option for option in options("logger") if option != "none"])
 def test_every_logger_builds(option: str, tmp_path: Path) -> None:
     cfg = composed("train", f"logger={option}", f"logger.save_dir={tmp_path}")
     assert type(build(cfg, "logger")).__name__ == cfg.logger._target_.rsplit(".", 1)[1]

@@ -62,6 +62,15 @@ def explain(error: BaseException, prefix: str = "", cfg: DictConfig | None = Non
         return _uncomposable(error, causes)
     if isinstance(error, OmegaConfBaseException | HydraException):
         return f"config: {first_lines(error)}"
+    return _plain_fault(error)
+
+
+def _plain_fault(error: BaseException) -> str | None:
+    """Faults that Python or Hydra raise under the names of ours: files, and a group set to null."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}; check the path, its permissions and the space left"
+    if isinstance(error, ValueError) and "Config group override" in str(error):
+        return "command line: a group cannot be null; name one of its options, such as logger=none"
     return None
 
 
