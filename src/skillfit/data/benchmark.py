@@ -77,7 +77,9 @@ def make_benchmark(
         for kind, lost, where in (("skill", lost_skills, "corpus"), ("query", lost_queries, "queries")):
             if lost:
                 some = ", ".join(lost[:3])
-                fix = f"{len(lost)} {kind} ids are not in the {where}; mend the qrels or set qrels.unknown=drop"
+                example = corpus.ids[0] if kind == "skill" else queries[0].query_id
+                fix = f"{len(lost)} {kind} ids are not in the {where}, whose ids look like {example!r}; "
+                fix += "mend the qrels or set qrels.unknown=drop"
                 raise UserError(place, f"qrels: {kind} ids", some, fix)
     kept = _drop_unknown(qrels, known, asked)
     sizes = Counter(_size(query, kept) for query in queries)

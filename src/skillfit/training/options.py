@@ -28,12 +28,14 @@ class TrainerOptions:
     extra: dict[str, Any] = Field(default_factory=dict)
 
     def trainer(self, *, folder: Path, logger: Any, callbacks: list[Any]) -> Any:
-        """Build the Trainer. Raises UserError for a name in `extra` that Lightning's Trainer does not take."""
+        """Build the Trainer. Raises UserError without the GPU asked for, or for an unknown name in `extra`."""
         import inspect
 
         import pytorch_lightning as pl
         import torch
 
+        if self.accelerator == "gpu" and not torch.cuda.is_available():
+            raise UserError("config", "trainer.accelerator", "gpu", "no GPU is found; use trainer=cpu")
         if self.threads is not None:
             torch.set_num_threads(self.threads)
         known = set(inspect.signature(pl.Trainer.__init__).parameters) - {"self"}
