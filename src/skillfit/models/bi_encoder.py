@@ -13,6 +13,7 @@ import numpy as np
 from skillfit.errors import UserError
 from skillfit.io.files import atomic_dir
 from skillfit.io.jsonl import read_json, write_json
+from skillfit.models.encoding import Precision, encode
 from skillfit.models.source import resolve_model
 
 if TYPE_CHECKING:
@@ -80,16 +81,14 @@ class BiEncoder:
         """The text put before each query and each document."""
         return {"query": self.model.prompts["query"], "document": self.model.prompts["document"]}
 
-    def encode(self, texts: Sequence[str], kind: Kind, *, batch_size: int = 32) -> np.ndarray:
-        """(n, H) float32 unit vectors, in the order of `texts`, whatever the batch size. UserError if not finite."""
-        vectors = self.model.encode(
-            list(texts),
-            prompt=self.prompts[kind],
-            batch_size=batch_size,
-            show_progress_bar=False,
-            convert_to_numpy=True,
-        )
-        found = np.asarray(vectors, dtype=np.float32).reshape(len(texts), -1)
+    def encode(
+        self, texts: Sequence[str], kind: Kind, *, batch_size: int = 32, dtype: Precision | None = None
+    ) -> np.ndarray:
+        """(n, H) float32 unit vectors, in the order of `texts`, whatever the batch size. UserError if not finite.
+
+        dtype: the precision of the weights while encoding; None is the model's own.
+        """
+        found = encode(self.model, texts, self.prompts[kind], batch_size, dtype=dtype)
         if not np.isfinite(found).all():
             raise UserError("model", f"{kind} vectors", fix="are not finite; the weights are broken or overflow")
         return found
