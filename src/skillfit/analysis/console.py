@@ -15,6 +15,7 @@ from skillfit.analysis import numbers
 from skillfit.analysis.compare import Comparison
 from skillfit.analysis.folder import RunRecord, read_folder
 from skillfit.analysis.sections import MINI_NOTICE, group_label, headline_groups
+from skillfit.analysis.sweep import Sweep
 
 WIDE = 110  # columns; with fewer, a comparison stacks intervals and p-values
 
@@ -41,6 +42,22 @@ def print_comparison(comparison: Comparison, console: Console | None = None) -> 
         "over the systems of a table; W/L/T: queries won, lost, tied; MDD: smallest difference this n can show.",
     )
     for note in (*comparison.notes, *([MINI_NOTICE] if comparison.systems[0].record.is_mini else [])):
+        _show_note(target, note)
+
+
+def print_sweep(sweep: Sweep, console: Console | None = None) -> None:
+    """Print the table of a sweep's jobs, best first, then those without a metric, by default to stdout."""
+    target = console or _stdout()
+    table = _table(f"sweep {sweep.folder.name}", ["Job", *sweep.keys, sweep.monitor, "Status"])
+    for job in sweep.ranked:
+        value = "-" if job.metric is None else numbers.percent(job.metric)
+        span = "" if job.low is None or job.high is None else f" {numbers.interval(job.low, job.high)}"
+        settings = [job.settings.get(key, "") for key in sweep.keys]
+        best = " (best)" if job is sweep.best else ""
+        status = job.status + best + (f": {job.reason}" if job.reason else "")
+        _add(table, [job.name, *settings, value + span, status])
+    _show(target, table)
+    for note in sweep.notes():
         _show_note(target, note)
 
 

@@ -21,7 +21,7 @@ def write_report(run_folder: Path | str) -> Path:
     The job itself calls this while its folder is still marked running. Raises UserError for a folder without numbers.
     """
     folder = Path(run_folder)
-    return _write(run_page(read_folder(folder, finished=False)), folder / REPORT)
+    return write_page(run_page(read_folder(folder, finished=False)), folder / REPORT)
 
 
 def write_comparison(
@@ -41,11 +41,12 @@ def save_comparison(comparison: Comparison, out: Path | str) -> Path:
     """Write a comparison's numbers and report into a new or empty folder; returns the report's path."""
     with atomic_dir(out) as folder:
         write_json(folder / COMPARISON, comparison.as_json())
-        _write(comparison_page(comparison), folder / REPORT)
+        write_page(comparison_page(comparison), folder / REPORT)
     return Path(out) / REPORT
 
 
-def _write(page: Page, path: Path) -> Path:
+def write_page(page: Page, path: Path) -> Path:
+    """Write a page as one HTML file; returns its path."""
     with atomic_write(path) as handle:
         handle.write(render(page))
     return path

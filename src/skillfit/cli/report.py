@@ -1,4 +1,4 @@
-"""Draw reports from run folders: `skillfit report runs='[DIR1,DIR2]' baseline=DIR1 out=DIR` (see conf/report.yaml)."""
+"""Draw reports from run folders: `skillfit report runs='[DIR1,DIR2]' out=DIR`, or `sweep=DIR` (conf/report.yaml)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ from skillfit.errors import UserError
 
 @job("report")
 def main(cfg: DictConfig) -> None:
-    """Compare the named run folders, print the tables and end stdout with the path of the report."""
+    """Compare the named run folders, or sum up a sweep; print the tables and end stdout with the report's path."""
     set_up_logging(cfg.verbose)
     config = plain(cfg)
+    if config["sweep"] is not None:
+        _sum_up(config)
+        return
     runs, baseline, out = _runs(config["runs"]), config["baseline"], config["out"]
     from skillfit.analysis.compare import CompareOptions, compare
     from skillfit.analysis.console import print_comparison, print_run
@@ -38,6 +41,21 @@ def main(cfg: DictConfig) -> None:
         comparison = compare(runs, baseline, options)
         path = save_comparison(comparison, out)
         print_comparison(comparison)
+    sys.stdout.write(f"{path}\n")
+    sys.stdout.flush()
+
+
+def _sum_up(config: dict[str, Any]) -> None:
+    """One table of a sweep's jobs; with out=DIR also as files."""
+    from skillfit.analysis.console import print_sweep
+    from skillfit.analysis.sweep import read_sweep
+    from skillfit.analysis.sweep_page import save_sweep
+
+    if config["runs"]:
+        raise UserError("config", "sweep", config["sweep"], "is a report of its own; leave out runs")
+    sweep, out = read_sweep(config["sweep"]), config["out"]
+    path = save_sweep(sweep, out) if out else sweep.folder
+    print_sweep(sweep)
     sys.stdout.write(f"{path}\n")
     sys.stdout.flush()
 
