@@ -19,9 +19,13 @@ from skillfit.cli.config_check import check_keys, config_dir
 
 ROOT = Path(__file__).resolve().parents[2]
 CONF = config_dir()
-JOBS = ("train", "evaluate")
-BUILT = {"train": ("component", "data", "trainer"), "evaluate": ("suite", "data", "retriever")}
-NEEDED = {"data=files": ["data.corpus=skills"]}  # options that ask for a value
+JOBS = {"train": "train.py", "evaluate": "evaluate.py", "mine": "src/skillfit/cli/mine.py"}
+BUILT = {
+    "train": ("component", "data", "trainer"),
+    "evaluate": ("suite", "data", "retriever"),
+    "mine": ("mix", "filter", "categories", "data", "semantic", "lexical"),
+}
+NEEDED = {"data=files": ["data.corpus=skills"], "mine": ["out=x"]}  # options and jobs that ask for a value
 LATE = {"logger"}  # built after the run folder is claimed, as it loads Lightning
 
 
@@ -58,7 +62,7 @@ def test_every_option_file_belongs_to_a_job() -> None:
 @pytest.mark.parametrize(("job", "group", "option"), EVERY_OPTION)
 def test_every_option_builds(job: str, group: str, option: str) -> None:
     choice = f"{group}={option}"
-    cfg = composed(job, choice, *NEEDED.get(choice, []))
+    cfg = composed(job, choice, *NEEDED.get(choice, []), *NEEDED.get(job, []))
     check_keys(cfg, job)
     for key in {group, *BUILT[job]} - LATE:
         built = build(cfg, key)
@@ -108,7 +112,7 @@ def test_every_experiment_runs_by_the_command_at_its_top(file: Path) -> None:
 @pytest.mark.parametrize("job", JOBS)
 def test_every_root_key_is_read(job: str) -> None:
     root = yaml.safe_load((CONF / f"{job}.yaml").read_text(encoding="utf-8"))
-    code = (ROOT / f"{job}.py").read_text(encoding="utf-8") + (ROOT / "src/skillfit/cli/app.py").read_text(
+    code = (ROOT / JOBS[job]).read_text(encoding="utf-8") + (ROOT / "src/skillfit/cli/app.py").read_text(
         encoding="utf-8"
     )
     files = "".join(path.read_text(encoding="utf-8") for path in CONF.rglob("*.yaml"))
@@ -122,8 +126,8 @@ def test_every_root_key_is_read(job: str) -> None:
 
 @pytest.mark.parametrize("job", JOBS)
 def test_overrides_reach_the_object(job: str) -> None:
-    part = {"train": "component", "evaluate": "retriever"}[job]
-    built: Any = build(composed(job, "view=nd", "caps=paper"), part)
+    part = {"train": "component", "evaluate": "retriever", "mine": "semantic"}[job]
+    built: Any = build(composed(job, "view=nd", "caps=paper", *NEEDED.get(job, [])), part)
     assert built.view.name == "nd"
     assert built.view.limits.query == 1_500
 
@@ -136,7 +140,7 @@ def test_no_object_of_a_config_loads_a_deep_learning_library() -> None:
         "from skillfit.cli.config_check import config_dir\n"
         f"for job, keys in {BUILT!r}.items():\n"
         "    with initialize_config_dir(str(config_dir()), version_base='1.3'):\n"
-        "        cfg = compose(job)\n"
+        f"        cfg = compose(job, {NEEDED!r}.get(job, []))\n"
         "    for key in keys:\n"
         "        build(cfg, key)\n"
         "print([name for name in ('torch', 'transformers', 'pytorch_lightning') if name in sys.modules])\n"

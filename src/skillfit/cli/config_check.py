@@ -13,8 +13,14 @@ from skillfit.errors import UserError, suggest
 
 PACKAGE = Path(__file__).resolve().parent.parent
 NO_KEYS = {"_self_", "hydra", "hydra_run", "experiment", "sweep"}  # entries of a defaults list that add no key
-CHOICES = {"qrels.unknown": get_args(Unknown)}  # root values that no constructor checks
-NULLABLE = {"near_copies"}  # root values with a default that null switches off
+# Root values that no constructor checks.
+CHOICES = {
+    "qrels.unknown": get_args(Unknown),
+    "vectors": ("searched", "always", "never"),
+    "short": ("fewer", "drop", "pad"),
+}
+OPEN = {"runs"}  # root settings that take further names
+NULLABLE = {"near_copies", "split"}  # root values with a default that null switches off
 REQUIRED = "???"
 LARGEST_SEED = 2**32 - 1  # what Lightning and numpy take
 
@@ -41,6 +47,9 @@ def _check_node(cfg: DictConfig, known: dict[str, Any], groups: set[str], prefix
     for key, given in raw.items():  # type: ignore[union-attr]
         name = f"{prefix}{key!s}"
         if key in groups:
+            continue
+        if key not in known and prefix.rstrip(".") in OPEN:
+            _check_value(name, cfg[key], None)
             continue
         if key not in known:
             raise UserError("config", name, given, f"no such key; {suggest(str(key), {*known, *groups})}")
@@ -98,5 +107,7 @@ def _plain(value: Any) -> Any:
 
 
 def _group(entry: Any) -> str:
+    """The key under which an entry of a defaults list stands: the group's name, or the one after its @."""
     name = next(iter(entry)) if isinstance(entry, dict) else str(entry)
-    return name.removeprefix("override ").split("@")[0].strip("/").split("/")[0]
+    group, _, package = name.removeprefix("override ").partition("@")
+    return package if package and package != "_global_" else group.strip("/").split("/")[0]

@@ -9,6 +9,7 @@ from skillfit.errors import suggest
 
 COMMANDS = {
     "import": ("skillfit.cli.import_skills", "turn folders, JSONL files or benchmarks into one checked corpus"),
+    "mine": ("skillfit.cli.mine", "choose hard negatives for training from runs, categories and by chance"),
     "report": ("skillfit.cli.report", "compare evaluation runs: one table with differences, intervals and tests"),
     "demo": ("skillfit.cli.demo", "import, evaluate, fine-tune and compare on the embedded data"),
 }
