@@ -150,6 +150,7 @@ class RunFolder:
         if earlier.get("status") == "finished" or earlier.get("config_hash") != config_hash(self.config, self.path):
             raise FileExistsError
         self.started = str(earlier.get("started") or self.started)
+        self.overrides, self.choices = earlier.get("overrides", []), earlier.get("choices", {})
         self.resumed = (self.path / CONFIG).exists()
         write_json(self.path / MARKER, self._state("running"))
 

@@ -49,6 +49,7 @@ def print_sweep(sweep: Sweep, console: Console | None = None) -> None:
     """Print the table of a sweep's jobs, best first, then those without a metric, by default to stdout."""
     target = console or _stdout()
     table = _table(f"sweep {sweep.folder.name}", ["Job", *sweep.keys, sweep.monitor, "Status"])
+    table.columns[-1].justify = "left"
     for job in sweep.ranked:
         value = "-" if job.metric is None else numbers.percent(job.metric)
         span = "" if job.low is None or job.high is None else f" {numbers.interval(job.low, job.high)}"

@@ -19,7 +19,7 @@ from skillfit.cli.config_check import check_keys, config_dir
 from skillfit.cli.config_errors import explain
 from skillfit.cli.resume import finished_metric, is_sweep, output_dir, taken_over
 from skillfit.cli.resume import plain as plain
-from skillfit.cli.signals import TERMINATED, follow_the_first, is_secondary, leave, reason, stopped_by, terminable
+from skillfit.cli.signals import TERMINATED, Told, follow_the_first, is_secondary, leave, reason, stopped_by, terminable
 from skillfit.cli.sweeps import SweepFolder
 from skillfit.errors import UserError
 from skillfit.provenance import RunFolder, record_failure, refuse_run_folder
@@ -109,18 +109,20 @@ def _told(*, trace: bool) -> Iterator[None]:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except Told:
+        raise
     except (KeyboardInterrupt, SystemExit) as error:
         code = stopped_by(error)
         if code is None:
             raise
         sys.stderr.write("terminated\n" if code == TERMINATED else "interrupted\n")
-        sys.exit(code)
+        raise Told(code) from None
     except Exception as error:
         told = explain(error)
         if trace or told is None:
             raise
         sys.stderr.write(f"error: {' '.join(told.split())}\n")
-        sys.exit(2)
+        raise Told(2) from None
 
 
 def _drop_empty_folder() -> None:

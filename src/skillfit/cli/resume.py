@@ -76,7 +76,7 @@ def finished_metric(cfg: DictConfig) -> float | None:
         return None
     folder = output_dir()
     if cfg.resume is None:
-        refuse_run_folder(folder)
+        _refuse_taken(folder)
         return None
     state = _settled(folder)
     if state is None:
@@ -93,6 +93,15 @@ def finished_metric(cfg: DictConfig) -> float | None:
     sys.stdout.write(f"{folder}\n")
     sys.stdout.flush()
     return float(state["metric"])
+
+
+def _refuse_taken(folder: Path) -> None:
+    try:
+        refuse_run_folder(folder)
+    except UserError as error:
+        if not (folder / MARKER).exists() or is_locked(folder):
+            raise
+        raise UserError(error.place, fix=f"{error.fix}; resume=auto continues a run of the same config") from None
 
 
 def _settled(folder: Path) -> dict[str, Any] | None:

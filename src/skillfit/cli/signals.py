@@ -23,6 +23,10 @@ class Terminated(SystemExit):
         super().__init__(TERMINATED)
 
 
+class Told(SystemExit):
+    """The end of a job whose user has been told why."""
+
+
 @contextmanager
 def terminable() -> Iterator[None]:
     """Within the block SIGTERM raises Terminated in the main thread; a clean-up that hangs is cut off."""

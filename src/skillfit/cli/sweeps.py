@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from hydra.experimental.callback import Callback
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from skillfit.errors import UserError
 from skillfit.provenance import TAKEN
 
+# The metric is better when higher, a failed trial is a result, and a seed lets a sweep be run again.
+OPTUNA = {"direction": "maximize", "max_failure_rate": 1.0, "sampler.seed": 0}
 SUMMED_UP = {"train"}  # jobs that return a dev metric
 
 
@@ -25,6 +27,7 @@ class SweepFolder(Callback):
     def on_multirun_start(self, config: DictConfig, **_: Any) -> None:
         """Check the sweep's folder and sampler; the launchers' processes never come here."""
         folder = Path(config.hydra.sweep.dir).absolute()
+        _set_up_optuna(config)
         if fault := _fault(config, folder):
             sys.stderr.write(f"error: {fault}\n")
             sys.exit(2)  # Hydra would turn an error of a callback into a warning
@@ -70,6 +73,23 @@ def _sum_up(folder: Path, job: str) -> None:
             raise UserError("sweep", fix=fix)
     sys.stdout.write(f"{folder}\n")
     sys.stdout.flush()
+
+
+def _set_up_optuna(config: DictConfig) -> None:
+    """Give Optuna's sweeper what suits these jobs where the user says nothing: its own defaults minimise and stop.
+
+    Its config cannot be replaced by one of conf/: Hydra holds files to the plugin's schema of that name.
+    """
+    sweeper = config.hydra.sweeper
+    if not str(sweeper.get("_target_", "")).endswith(".OptunaSweeper"):
+        return
+    typed = {override.lstrip("+").split("=")[0] for override in config.hydra.overrides.hydra}
+    with read_write(config.hydra), open_dict(config.hydra):
+        for key, value in OPTUNA.items():
+            if f"hydra.sweeper.{key}" not in typed and (key != "sampler.seed" or "seed" in sweeper.sampler):
+                OmegaConf.update(sweeper, key, value)
+    shown = ", ".join(f"{key}={OmegaConf.select(sweeper, key)}" for key in OPTUNA)
+    sys.stderr.write(f"Optuna: {shown}, n_trials={sweeper.n_trials} (each is hydra.sweeper.KEY)\n")
 
 
 def _fault(config: DictConfig, folder: Path) -> UserError | None:
