@@ -89,3 +89,47 @@ def make_tiny_encoder(folder: Path, *, hidden: int = 32, window: int = 64, seed:
     model = SentenceTransformer(modules=[transformer, pooling, Normalize()], device="cpu")
     model.save_pretrained(str(folder / "model"), create_model_card=False)
     return folder / "model"
+
+
+def make_tiny_decoder(
+    folder: Path, *, hidden: int = 32, layers: int = 2, seed: int = 0, dtype: str = "float32", pad: bool = True
+) -> Path:
+    """Save a random Qwen3 as a plain transformers folder (no modules.json), with a byte-level BPE of WORDS.
+
+    dtype: the type its weights are saved in. pad: whether the tokenizer has a padding token (on the left, as Qwen3's).
+    """
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3Model
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    special = ["<|endoftext|>", "<|pad|>"] if pad else ["<|endoftext|>"]
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator([" ".join(WORDS)], trainer)
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        eos_token="<|endoftext|>",
+        pad_token="<|pad|>" if pad else None,
+        padding_side="left",
+        model_max_length=64,
+    )
+    torch.manual_seed(seed)
+    config = Qwen3Config(
+        vocab_size=len(fast),
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=hidden // 2,
+        intermediate_size=2 * hidden,
+        max_position_embeddings=128,
+        eos_token_id=fast.eos_token_id,
+    )
+    Qwen3Model(config).to(getattr(torch, dtype)).save_pretrained(folder)
+    fast.save_pretrained(folder)
+    return folder

@@ -14,12 +14,12 @@ from skillfit.errors import UserError
 from skillfit.io.files import atomic_dir
 from skillfit.io.jsonl import read_json, write_json
 from skillfit.models.encoding import Precision, encode
-from skillfit.models.source import resolve_model
+from skillfit.models.source import ADAPTER, CARD, check_folder, resolve_model
+from skillfit.models.tokenizer_state import TokenizerState
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-CARD = "skillfit.json"
 Kind = Literal["query", "document"]
 # A first guess of how many characters fill a window; longer texts are tokenised whole only when this much did not.
 CHARACTERS_PER_TOKEN = 8
@@ -34,6 +34,7 @@ class BiEncoder:
     def __init__(self, model: SentenceTransformer, card: dict[str, Any] | None = None) -> None:
         self.model = model
         self.card = card or {}
+        self._tokenizer = TokenizerState(model.tokenizer)
 
     @classmethod
     def load(
@@ -43,32 +44,30 @@ class BiEncoder:
         max_length: int | None = None,
         query_prompt: str | None = None,
         document_prompt: str | None = None,
+        pooling: str | None = None,
+        dtype: str | None = None,
         device: str | None = None,
     ) -> BiEncoder:
-        """Load the embedded model, a folder or a hub name; settings left None are the model's own.
+        """Load the embedded model, a folder, a LoRA adapter (with its base, merged) or a hub name.
 
-        Only safetensors weights are read and no code of the model's is run. Raises UserError if it cannot be loaded.
+        Settings left None are the model's own, but weights are float32 whatever type they were saved in. pooling: mean,
+        cls or last. dtype: float32, bfloat16 or float16. Only safetensors weights are read and no code of the model's
+        is run. Raises UserError if it cannot be loaded, lacks tensors or a tokenizer, or holds NaN.
         """
-        from sentence_transformers import SentenceTransformer
-        from sentence_transformers.sentence_transformer.modules import Normalize
-        from transformers.utils import logging as transformers_logging
+        from skillfit.models.assemble import assemble, settle
+        from skillfit.models.hub import fetch
 
-        transformers_logging.disable_progress_bar()
-        place = resolve_model(name)
-        try:
-            model = SentenceTransformer(place, device=device, model_kwargs={"use_safetensors": True})
-        except Exception as error:  # every loader beneath has its own exceptions; the user needs the model's name
-            fix = f"cannot be loaded ({_first_line(error)}); give a model folder or a hub name that can be reached"
-            raise UserError("config", "model", name, fix) from error
-        if not any(isinstance(module, Normalize) for module in model):
-            model.append(Normalize())
-        if max_length is not None:
-            model.max_seq_length = _checked_length(model, max_length)
-        for kind, prompt in (("query", query_prompt), ("document", document_prompt)):
-            model.prompts.setdefault(kind, "")
-            if prompt is not None:
-                model.prompts[kind] = prompt
-        card_file = Path(place) / CARD
+        place = Path(resolve_model(name))
+        folder = place if place.is_dir() else fetch(name)
+        check_folder(folder, name)
+        if (folder / ADAPTER).is_file():
+            from skillfit.models.lora import load_adapted
+
+            asked = {"query_prompt": query_prompt, "document_prompt": document_prompt, "pooling": pooling}
+            return load_adapted(folder, name, {**asked, "max_length": max_length, "dtype": dtype, "device": device})
+        model = assemble(folder, name, pooling=pooling, dtype=dtype, device=device)
+        settle(model, max_length=max_length, query_prompt=query_prompt, document_prompt=document_prompt)
+        card_file = folder / CARD
         return cls(model, read_json(card_file) if card_file.is_file() else None)
 
     @property
@@ -81,12 +80,24 @@ class BiEncoder:
         """The text put before each query and each document."""
         return {"query": self.model.prompts["query"], "document": self.model.prompts["document"]}
 
+    @property
+    def pooling(self) -> str:
+        """How token vectors become one: mean, cls, last, or what else the model's own settings say; none without."""
+        from skillfit.models.assemble import pooling_of
+
+        return pooling_of(self.model)
+
+    @property
+    def dtype(self) -> str:
+        """The type of the weights: float32, bfloat16, …"""
+        return str(next(self.model.parameters()).dtype).removeprefix("torch.")
+
     def encode(
         self, texts: Sequence[str], kind: Kind, *, batch_size: int = 32, dtype: Precision | None = None
     ) -> np.ndarray:
         """(n, H) float32 unit vectors, in the order of `texts`, whatever the batch size. UserError if not finite.
 
-        dtype: the precision of the weights while encoding; None is the model's own.
+        dtype: the precision of the weights meanwhile; None is the model's own.
         """
         found = encode(self.model, texts, self.prompts[kind], batch_size, dtype=dtype)
         if not np.isfinite(found).all():
@@ -107,27 +118,35 @@ class BiEncoder:
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of everything that shapes a vector: weights, tokenizer, modules, window and prompts."""
+        from skillfit.models.weights import update_with_weights
+
         digest = hashlib.sha256()
-        for name, tensor in sorted(self.model.state_dict().items()):
-            digest.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
-            digest.update(tensor.detach().cpu().contiguous().flatten().view(_uint8()).numpy().data)
-        backend = getattr(self.model.tokenizer, "backend_tokenizer", None)
+        update_with_weights(digest, self.model)
         modules = [f"{type(module).__name__}{_module_config(module)}" for module in self.model]
         shape = {"modules": modules, "window": self.max_length, "prompts": self.prompts}
         digest.update(json.dumps(shape, sort_keys=True).encode())
-        digest.update((backend.to_str() if backend is not None else repr(self.model.tokenizer)).encode())
+        digest.update(self._tokenizer.text.encode())
         return digest.hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """What the model does to a text, for `skillfit.json` and run folders."""
+        own = {"prompts": self.prompts, "max_length": self.max_length, "pooling": self.pooling, "dtype": self.dtype}
+        return {**own, "similarity": "cosine", "normalised": True}
 
     def save(self, folder: Path | str, card: dict[str, Any]) -> None:
         """Write a sentence-transformers folder plus `skillfit.json`; the folder appears whole or not at all.
 
         card: what the weights do not tell (view, temperature, base model, training data). Raises UserError if `folder`
-        holds files already.
+        holds files already, and ValueError while a LoRA adapter is attached: merge it first, or save it alone.
         """
-        own = {"prompts": self.prompts, "max_length": self.max_length, "similarity": "cosine", "normalised": True}
+        from skillfit.models.lora import adapter_of
+
+        if adapter_of(self) is not None:
+            raise ValueError("an adapter is attached: call lora.merge before save, or lora.save_adapter instead")
+        self._tokenizer.restore()
         with atomic_dir(folder) as work:
             self.model.save_pretrained(str(work), create_model_card=False, safe_serialization=True)
-            write_json(work / CARD, {**own, **card})
+            write_json(work / CARD, {**self.describe(), **card})
 
     def _token_counts(self, texts: Sequence[str]) -> list[int]:
         if not texts:
@@ -136,24 +155,6 @@ class BiEncoder:
         return [len(ids) for ids in encoded["input_ids"]]
 
 
-def _checked_length(model: SentenceTransformer, max_length: int) -> int:
-    positions = getattr(getattr(model[0], "auto_model", model[0]), "config", None)
-    limit = getattr(positions, "max_position_embeddings", None)
-    if limit is not None and max_length > limit:
-        raise UserError("config", "max_length", max_length, f"the model has {limit} positions; use at most that")
-    return max_length
-
-
 def _module_config(module: Any) -> str:
     config = module.get_config_dict() if hasattr(module, "get_config_dict") else {}
     return json.dumps(config, sort_keys=True, default=str)
-
-
-def _uint8() -> Any:
-    import torch
-
-    return torch.uint8
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
