@@ -15,7 +15,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 from skillfit.cli.app import build
-from skillfit.cli.config_check import check_keys, config_dir
+from skillfit.cli.config_check import PLAIN, check_keys, config_dir
 
 ROOT = Path(__file__).resolve().parents[2]
 CONF = config_dir()
@@ -26,6 +26,8 @@ BUILT = {
     "mine": ("mix", "filter", "categories", "data", "semantic", "lexical"),
 }
 NEEDED = {"data=files": ["data.corpus=skills"], "mine": ["out=x"]}  # options and jobs that ask for a value
+DENSE = {"evaluate": ["retriever=dense"]}  # what makes a job use an encoder
+REFERRED = {"encoder": ("model", "pooling", "max_length"), "prompts": ("query_prompt", "document_prompt")}
 LATE = {"logger"}  # built after the run folder is claimed, as it loads Lightning
 
 
@@ -64,9 +66,24 @@ def test_every_option_builds(job: str, group: str, option: str) -> None:
     choice = f"{group}={option}"
     cfg = composed(job, choice, *NEEDED.get(choice, []), *NEEDED.get(job, []))
     check_keys(cfg, job)
-    for key in {group, *BUILT[job]} - LATE:
+    for key in {group, *BUILT[job]} - LATE - set(PLAIN):
         built = build(cfg, key)
         assert type(built).__name__ == OmegaConf.select(cfg, key)._target_.rsplit(".", 1)[1]
+
+
+@pytest.mark.parametrize(("group", "option"), [(group, option) for group in PLAIN for option in options(group)])
+def test_every_option_of_a_group_of_values_has_its_keys_and_each_is_referred_to(group: str, option: str) -> None:
+    assert set(yaml.safe_load((CONF / group / f"{option}.yaml").read_text(encoding="utf-8"))) == set(PLAIN[group])
+    for job, owner in {"train": "component", "evaluate": "retriever", "mine": "semantic"}.items():
+        cfg = composed(job, f"{group}={option}", *DENSE.get(job, []), *NEEDED.get(job, []))
+        values = [OmegaConf.select(cfg, f"{owner}.{key}") for key in REFERRED[group]]
+        assert values == list(cfg[group].values())[: len(values)]
+
+
+def test_a_model_named_apart_from_its_preset_wins() -> None:
+    cfg = composed("evaluate", "retriever=hybrid", "encoder=bge_small", "retriever.model=runs/x/model")
+    assert (cfg.retriever.model, cfg.retriever.parts.dense.model) == ("runs/x/model", "runs/x/model")
+    assert composed("train", "encoder=bge_small", "component.model=runs/x/model").component.model == "runs/x/model"
 
 
 @pytest.mark.parametrize("option", options("data"))

@@ -19,8 +19,13 @@ CHOICES = {
     "vectors": ("searched", "always", "never"),
     "short": ("fewer", "drop", "pad"),
 }
+# Groups of plain values, to which other groups refer: the keys of each of their options.
+PLAIN: dict[str, dict[str, Any]] = {
+    "encoder": {"model": "", "pooling": None, "max_length": "???", "dtype": ""},
+    "prompts": {"query": None, "document": None},
+}
 OPEN = {"runs"}  # root settings that take further names
-NULLABLE = {"near_copies", "split"}  # root values with a default that null switches off
+NULLABLE = {"near_copies", "split", "encoder.max_length"}  # root values with a default that null switches off
 REQUIRED = "???"
 LARGEST_SEED = 2**32 - 1  # what Lightning and numpy take
 
@@ -47,6 +52,8 @@ def _check_node(cfg: DictConfig, known: dict[str, Any], groups: set[str], prefix
     for key, given in raw.items():  # type: ignore[union-attr]
         name = f"{prefix}{key!s}"
         if key in groups:
+            if key in PLAIN and isinstance(given, dict):
+                _check_node(cfg[key], PLAIN[key], set(), f"{key}.")
             continue
         if key not in known and prefix.rstrip(".") in OPEN:
             _check_value(name, cfg[key], None)
