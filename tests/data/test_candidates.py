@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from skillfit.data.candidates import KindOptions, generator, in_window, score_limit, shuffled
-from skillfit.errors import UserError
 from skillfit.types import Ranking
 
 RANKING = Ranking(tuple("abcdef"), (9.0, 8.0, 7.0, 6.0, 5.0, 4.0))
@@ -78,12 +77,6 @@ def test_a_generator_follows_seed_and_names():
     assert first[0] == first[1]
     others = [(2, "q", "k"), (1, "qk", ""), (1, "q", "l"), (1, "", "qk")]
     assert len({first[0], *(int(generator(*names).integers(1 << 40)) for names in others)}) == 5
-
-
-@pytest.mark.parametrize("window", [(0, 5), (5, 2)])
-def test_a_wrong_window_is_refused(window):
-    with pytest.raises(UserError, match="give first and last rank"):
-        KindOptions(count=1, window=window)
 
 
 @pytest.mark.parametrize("options", [{"count": -1}, {"count": 1, "max_ratio": 1.5}, {"count": 1, "margn": 1}])

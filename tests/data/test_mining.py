@@ -268,6 +268,8 @@ def test_another_process_with_another_hash_seed_mines_the_same():
         ({"same_category": 1}, {"categories": None}, "need categories"),
         ({"semantic": 1}, {"runs": {"semantic": Run.from_order({"q": ["zz"]})}}, "semantic.*zz.*is not in the corpus"),
         ({"semantic": 0}, {}, "asks for no negative"),
+        ({"semantic": {"count": 1, "window": (0, 2)}}, {}, r"kinds.semantic.window = \[0, 2\]: give first and last"),
+        ({"semantic": {"count": 1, "window": (5, 2)}}, {}, "give first and last rank"),
         ({"random": {"count": 1, "window": (1, 2)}}, {}, "takes a count only"),
         ({"pad": 1}, {}, "choose another"),
     ],

@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from omegaconf import DictConfig
 
 from skillfit.cli.app import build, job, plain, set_up_logging
@@ -19,6 +18,7 @@ from skillfit.io.files import hash_file, hash_text, refuse_nonempty
 if TYPE_CHECKING:
     from skillfit.data.benchmark import Benchmark
     from skillfit.data.mining import Mined, Mix
+    from skillfit.search.dense import DenseRetriever
     from skillfit.types import Run
 
 log = logging.getLogger("skillfit.mine")
@@ -39,13 +39,14 @@ def main(cfg: DictConfig) -> None:
 
     mix, options, by, data = (build(cfg, key) for key in ("mix", "filter", "categories", "data"))
     files, searchers = _plan(cfg, mix)
+    dense = _dense(cfg, searchers)
     given = {name: _read(file) for name, file in files.items()}
     benchmark = data.load_all(Path(cfg.cache).expanduser(), unknown=cfg.qrels.unknown).split(cfg.split)
     positives, left_out = all_positives((query.query_id for query in benchmark.queries), benchmark.qrels)
     if not positives:
         raise UserError(benchmark.name, "queries", len(benchmark.queries), "none of them has a required skill")
     runs, told = _runs(benchmark, positives, given, files, searchers)
-    vectors = _vectors(searchers.get(DENSE), benchmark) if DENSE in searchers and cfg.vectors != "never" else None
+    vectors = dense.skill_vectors(benchmark.corpus) if dense else None
     if vectors is None and "cosine" in options.wanted():
         log.warning("the cosine layer is off: there is no dense model; vectors=always uses semantic.model")
     categories = None
@@ -75,7 +76,7 @@ def main(cfg: DictConfig) -> None:
 
 
 def _plan(cfg: DictConfig, mix: Mix) -> tuple[dict[str, str], dict[str, Any]]:
-    """Which file gives a run, and which retriever makes one; a dense retriever may serve the filter alone."""
+    """Which file gives a run, and which retriever makes one."""
     named = {str(name): file for name, file in cfg.runs.items() if file is not None}
     for name, file in named.items():
         if name not in mix.runs():
@@ -92,9 +93,21 @@ def _plan(cfg: DictConfig, mix: Mix) -> tuple[dict[str, str], dict[str, Any]]:
             if (options.run or kind) == name and options.window and options.window[1] > searchers[name].depth:
                 fix = f"is less than rank {options.window[1]}, where the window of mix.kinds.{kind} ends"
                 raise UserError("config", f"{name}.depth", searchers[name].depth, fix)
-    if cfg.vectors == "always" and DENSE not in searchers:
-        searchers[DENSE] = build(cfg, DENSE)
     return named, searchers
+
+
+def _dense(cfg: DictConfig, searchers: Mapping[str, Any]) -> DenseRetriever | None:
+    """The retriever whose vectors serve the filter and the clusters."""
+    from skillfit.search.dense import DenseRetriever
+
+    if cfg.vectors == "never" or (cfg.vectors == "searched" and DENSE not in searchers):
+        return None
+    found = searchers.get(DENSE) or build(cfg, DENSE)
+    if isinstance(found, DenseRetriever):
+        return found
+    if cfg.vectors == "always":
+        raise UserError("config", "vectors", cfg.vectors, f"{DENSE} is no dense retriever and has no vectors")
+    return None
 
 
 def _read(file: str) -> Run:
@@ -129,22 +142,6 @@ def _hash_run(run: Run) -> str:
     return hash_text(*(f"{query_id}\t{run[query_id].skill_ids}\t{run[query_id].scores}" for query_id in sorted(run)))
 
 
-def _vectors(dense: Any, benchmark: Benchmark) -> np.ndarray:
-    """(N, H) of the pool, from the cache that the search filled."""
-    from skillfit.models.bi_encoder import BiEncoder
-    from skillfit.search.embeddings import pool_embeddings
-
-    encoder = BiEncoder.load(
-        dense.model,
-        max_length=dense.max_length,
-        query_prompt=dense.query_prompt,
-        document_prompt=dense.document_prompt,
-        device=dense.device,
-    )
-    cache = dense.cache.expanduser() if dense.cache else None
-    return pool_embeddings(encoder, benchmark.corpus, dense.view, cache=cache, batch_size=dense.batch_size).vectors
-
-
 def _counts(mined: Mined, benchmark: Benchmark, left_out: Mapping[str, int]) -> dict[str, Any]:
     """What mining counted, with the queries there was nothing to mine for."""
     queries = {"input": len(benchmark.queries), **left_out, **mined.counts["queries"]}
@@ -167,6 +164,8 @@ def _tell(counts: Mapping[str, Any]) -> None:
         why = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in passed.items()) or "none passed over"
         log.info("%s: %d of %d asked for, from %d candidates (%s)", kind, row["kept"], row["asked"], row["seen"], why)
     for layer, row in counts["layers"].items():
+        if 2 * row["removed"] > seen:
+            log.warning("layer %s removed %d of %d candidates: look at its threshold", layer, row["removed"], seen)
         log.info("layer %s: removed %d, objects to %d of %d candidates", layer, row["removed"], row["objects_to"], seen)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from skillfit.errors import UserError
 from skillfit.io.files import hash_text
 from skillfit.types import Ranking
 
@@ -33,10 +32,6 @@ class KindOptions:
     max_ratio: float | None = Field(default=None, gt=0, le=1)
     take: Literal["best", "sample"] = "best"
     unranked: Literal["keep", "skip"] = "keep"
-
-    def __post_init__(self) -> None:
-        if self.window is not None and not 1 <= self.window[0] <= self.window[1]:
-            raise UserError("config", "window", list(self.window), "give first and last rank, as in [21,60]")
 
     @property
     def limited(self) -> bool:

@@ -42,8 +42,11 @@ class Mix:
             raise UserError("config", "kinds", ", ".join(self.kinds), "asks for no negative: give a count above 0")
         if PAD in self.kinds:
             raise UserError("config", "kinds", PAD, "is the name of the draws that fill up; choose another")
-        for name in set(DRAWS) & set(self.kinds):
-            if self.kinds[name] != KindOptions(count=self.kinds[name].count):
+        for name, options in self.kinds.items():
+            if options.window is not None and not 1 <= options.window[0] <= options.window[1]:
+                fix = "give first and last rank, as in [21,60]"
+                raise UserError("config", f"kinds.{name}.window", list(options.window), fix)
+            if name in DRAWS and options != KindOptions(count=options.count):
                 raise UserError("config", f"kinds.{name}", name, "is drawn by chance and takes a count only")
 
     @property

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from skillfit.models.checks import check_device, check_window
 from skillfit.models.encoding import Precision
 from skillfit.models.source import EMBEDDED, resolve_model
 from skillfit.search.base import Pool, SearchFacts
-from skillfit.search.embeddings import pool_embeddings
+from skillfit.search.embeddings import Embeddings, pool_embeddings
 from skillfit.search.exact import rank_all
 from skillfit.types import Query, Run
 
@@ -52,18 +53,10 @@ class DenseRetriever:
     def search(self, pool: Pool, queries: Sequence[Query]) -> tuple[Run, SearchFacts]:
         """Encode pool and queries and rank every skill exactly; the best `depth` a query are returned."""
         started, ledger = time.perf_counter(), CutLedger()
-        encoder = BiEncoder.load(
-            self.model,
-            max_length=self.max_length,
-            query_prompt=self.query_prompt,
-            document_prompt=self.document_prompt,
-            pooling=self.pooling,
-            device=self.device,
-        )
+        encoder = self._load()
         self._warn_of_other_view(encoder)
-        cache = self.cache.expanduser() if self.cache else None
         own: dict[str, Any] = {"batch_size": self.batch_size, "dtype": self.dtype}
-        skills = pool_embeddings(encoder, pool, self.view, cache=cache, **own)
+        skills = self._embed(encoder, pool)
         encoded = time.perf_counter()
         texts = [self.view.query_text(query.text, ledger) for query in queries]
         vectors, ids = encoder.encode(texts, "query", **own), [query.query_id for query in queries]
@@ -84,6 +77,29 @@ class DenseRetriever:
             "seconds": {"index": encoded - started, "search": time.perf_counter() - encoded},
         }
         return run, SearchFacts(facts)
+
+    def skill_vectors(self, pool: Pool) -> np.ndarray:
+        """(N, H) float32, one vector a skill in the pool's order: the mean of its passages where it has several."""
+        found = self._embed(self._load(), pool)
+        counts = np.diff(found.starts)
+        if len(counts) == len(found.vectors):
+            return found.vectors
+        return np.asarray(np.add.reduceat(found.vectors, found.starts[:-1]) / counts[:, None].astype(np.float32))
+
+    def _load(self) -> BiEncoder:
+        return BiEncoder.load(
+            self.model,
+            max_length=self.max_length,
+            query_prompt=self.query_prompt,
+            document_prompt=self.document_prompt,
+            pooling=self.pooling,
+            device=self.device,
+        )
+
+    def _embed(self, encoder: BiEncoder, pool: Pool) -> Embeddings:
+        cache = self.cache.expanduser() if self.cache else None
+        own: dict[str, Any] = {"batch_size": self.batch_size, "dtype": self.dtype}
+        return pool_embeddings(encoder, pool, self.view, cache=cache, **own)
 
     def _warn_of_other_view(self, encoder: BiEncoder) -> None:
         trained, ours = encoder.card.get("view"), self.view.settings()
