@@ -21,6 +21,7 @@ def main(cfg: DictConfig) -> None:
     theirs = read_run(cfg.run, allow_repeats=cfg.profile == "sr") if cfg.run else None
     refuse_taken_folder()
     benchmark = data.load(Path(cfg.cache).expanduser(), unknown=cfg.qrels.unknown)
+    suite.check(benchmark)
     answer = given(cfg.run, theirs, benchmark) if theirs else None
     with start_run(cfg, "evaluate") as folder:
         from skillfit.analysis.console import print_run

@@ -181,8 +181,8 @@ def config_hash(config: Mapping[str, Any], folder: Path) -> str:
 
 
 def comparable(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The config without what leaves results as they are; the run folder's own path reads `<run>`."""
-    own = str(folder.absolute())
+    """The config without what leaves results as they are; paths of the run folder and the cache are named so."""
+    own, cache = str(folder.absolute()), config.get("cache")
 
     def plain(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -191,6 +191,8 @@ def comparable(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
             return [plain(item) for item in value]
         if isinstance(value, str) and (value == own or value.startswith(f"{own}/")):
             return f"<run>{value[len(own) :]}"
+        if cache is not None and value == cache:
+            return "<cache>"
         return value
 
     return {key: plain(value) for key, value in config.items() if key not in NO_MATTER}

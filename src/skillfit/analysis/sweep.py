@@ -73,8 +73,8 @@ class Sweep:
         notes = [f"{self.count(FINISHED)} of {len(self.jobs)} jobs finished; the metric is {where}."]
         if self.best:
             notes.append(
-                f"Best of {len(self.finished)} tried: {self.best.folder}. Its value is the highest of several, so it "
-                "flatters: the choice was made on the same queries."
+                f"Best of {len(self.jobs)} trials: {self.best.folder}. Its value is the highest of several on the "
+                "queries that chose it, so it flatters."
             )
         if "test" in self.splits:
             notes.append("The sweep chose on the test split, so no figure of that split is unbiased any more.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any, get_args
 
@@ -44,7 +45,20 @@ def check_keys(cfg: DictConfig, config_name: str) -> None:
     root = yaml.safe_load((config_dir() / f"{config_name}.yaml").read_text(encoding="utf-8"))
     groups = {_group(entry) for entry in root.pop("defaults", [])} - NO_KEYS
     root.pop("hydra", None)
+    _check_finite(OmegaConf.to_container(cfg, resolve=False), "")
     _check_node(cfg, root, groups, "")
+
+
+def _check_finite(value: Any, name: str) -> None:
+    """Refuse inf and nan wherever they stand: comparisons with bounds let the one or the other through."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _check_finite(item, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list):
+        for item in value:
+            _check_finite(item, name)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise UserError("config", name, value, "use a finite number")
 
 
 def _check_node(cfg: DictConfig, known: dict[str, Any], groups: set[str], prefix: str) -> None:
@@ -81,6 +95,8 @@ def _check_value(name: str, value: Any, default: Any) -> None:
     allowed = CHOICES.get(name)
     if allowed and value not in allowed:
         raise UserError("config", name, value, suggest(value, allowed))
+    if name == "system" and not (value.strip() and value.isprintable()):
+        raise UserError("config", name, value, "name the row in one line of printable text")
     if name == "seed" and not 0 <= value <= LARGEST_SEED:
         raise UserError("config", name, value, f"use a whole number from 0 to {LARGEST_SEED}")
 

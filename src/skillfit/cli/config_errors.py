@@ -71,6 +71,10 @@ def _plain_fault(error: BaseException) -> str | None:
         return f"{error.filename}: {error.strerror}; check the path, its permissions and the space left"
     if isinstance(error, ValueError) and "Config group override" in str(error):
         return "command line: a group cannot be null; name one of its options, such as logger=none"
+    if type(error).__name__ == "MisconfigurationException":  # Lightning's, named so that it need not be imported
+        return f"config: trainer: {first_lines(error)}"
+    if isinstance(error, ValueError) and "No trials are completed" in str(error):
+        return "sweep: none of the trials finished"
     return None
 
 
@@ -122,6 +126,8 @@ def _unknown_key(key: str, text: str, causes: list[BaseException]) -> str:
         return f"{shown}: is taken from elsewhere; set {typed}={value or 'VALUE'}"
     group, _, last = full.rpartition(".")
     holders = _options_with(group, last)
+    if not group and (places := _groups_with(last, missing.parent_node)):
+        return f"{shown}: no such key; did you mean {' or '.join(places)}?"
     inner = f": {full}" if full != key else ""
     elsewhere = f"{group}={' or '.join(holders)} has it; " if holders else ""
     return f"{shown}: no such key{inner}; {elsewhere}{suggest(last, _keys(missing.parent_node))}"
@@ -143,6 +149,12 @@ def _options_with(group: str, key: str) -> list[str]:
     if not group or not folder.is_dir():
         return []
     return [file.stem for file in sorted(folder.glob("*.yaml")) if key in _keys(OmegaConf.load(file))]
+
+
+def _groups_with(key: str, root: Any) -> list[str]:
+    """Where a setting typed without its group may belong: `max_length` is retriever.max_length in an evaluation."""
+    groups = [group for group in _keys(root) if (config_dir() / group).is_dir()]
+    return [f"{group}.{key}" for group in sorted(groups) if _options_with(group, key) or key in _keys(root.get(group))]
 
 
 def _keys(node: Any) -> list[str]:

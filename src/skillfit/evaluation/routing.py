@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
 from skillfit.data.benchmark import Benchmark
+from skillfit.errors import UserError, suggest
 from skillfit.io import write_json, write_predictions, write_trec_run
 from skillfit.metrics import (
     DEFAULT_MEASURES,
@@ -44,7 +45,16 @@ class RoutingSuite:
     worst_by: str = "nDCG@10"
 
     def __post_init__(self) -> None:
+        if not self.measures:
+            raise UserError("config", "measures", "[]", "name at least one measure, such as [Hit@1]")
         self.parsed()
+
+    def check(self, benchmark: Benchmark) -> None:
+        """Raise UserError for an axis in `groups` that no query of the benchmark has."""
+        known = {axis for query in benchmark.queries for axis in query.groups}
+        for axis in self.groups or ():
+            if axis not in known:
+                raise UserError("config", "suite.groups", axis, f"no query has this axis; {suggest(axis, known)}")
 
     def parsed(self) -> tuple[Measure, ...]:
         """The measures, `worst_by` included."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from pydantic import ConfigDict, Field
@@ -12,6 +13,13 @@ from pydantic.dataclasses import dataclass
 from skillfit.data.views import CutLedger, TextView
 from skillfit.search.base import Pool, SearchFacts, id_order, ranking, top_k
 from skillfit.types import Query, Ranking, Run
+
+# The lists that bm25s has.
+StopWords = Literal[
+    "en", "en_plus", "de", "nl", "fr", "es", "pt", "it", "ru", "sv", "no", "zh", "tr", "ko", "da", "english",
+    "english_plus", "german", "dutch", "french", "spanish", "portuguese", "italian", "russian", "swedish", "norwegian",
+    "chinese", "turkish", "korean", "danish",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
@@ -25,7 +33,7 @@ class LexicalRetriever:
     depth: int = Field(default=100, ge=1)
     k1: float = Field(default=1.5, ge=0)
     b: float = Field(default=0.75, ge=0, le=1)
-    stopwords: str | None = "en"
+    stopwords: StopWords | None = "en"
 
     def search(self, pool: Pool, queries: Sequence[Query]) -> tuple[Run, SearchFacts]:
         """Index the pool and rank it for each query: up to `depth` skills with a BM25 score above 0."""
