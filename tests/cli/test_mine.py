@@ -102,15 +102,18 @@ def test_the_skillret_window_of_a_further_run(mine, run_file, benchmark, tmp_pat
 
 
 def test_a_dense_search_gives_vectors_for_the_filter_and_the_clusters(mine, tiny_encoder, tmp_path):
-    settings = ["view=nd", f"semantic.model={tiny_encoder}", "filter.cosine=0.9", "categories.by=clusters"]
-    mine(*settings, "out=mined")
+    mine("view=nd", f"encoder.model={tiny_encoder}", "filter.cosine=0.9", "categories.by=clusters", "out=mined")
     manifest = read_json(tmp_path / "mined" / "manifest.json")
     assert manifest["filter"]["layers"] == ["copies", "same_name", "trigrams", "cosine"]
     assert manifest["categories"]["of"] == "vectors"
     assert manifest["counts"]["layers"]["cosine"]["removed"] > 0
     assert manifest["runs"]["semantic"]["searched"]["retriever"]["model"] == str(tiny_encoder)
-    mine(*settings, "mix=random", "vectors=always", "out=random")
-    manifest = read_json(tmp_path / "random" / "manifest.json")
+
+
+@pytest.mark.slow
+def test_vectors_without_a_dense_search(mine, tiny_encoder, tmp_path):
+    mine("mix=random", f"encoder.model={tiny_encoder}", "vectors=always", "out=mined")
+    manifest = read_json(tmp_path / "mined" / "manifest.json")
     assert (manifest["runs"], manifest["filter"]["layers"][-1]) == ({}, "cosine")
 
 
