@@ -47,7 +47,7 @@ BAD = [
     # a key that another option of the group has, or that only refers to another key
     ("evaluate.py", "data.corpus=x", ["data.corpus = x", "data=files has it"]),
     ("evaluate.py", "retriever.view.caps=none", ["retriever.view.caps = none", "set view.caps=none"]),
-    ("evaluate.py", "+view.foo=1", ["view.foo = 1", "known: caps, fields, name, separator"]),
+    ("evaluate.py", "+view.foo=1", ["view.foo = 1", "known: caps, fields, name, passages, separator"]),
     # an unknown option of a group
     ("evaluate.py", "retriever=lexcal", ["retriever = 'lexcal'", "did you mean lexical?"]),
     ("evaluate.py", "retriever=runs/x/model", ["retriever = 'runs/x/model'", "known: dense, hybrid, lexical"]),
