@@ -18,7 +18,7 @@ class KeepSigterm(pl.Callback):
     def __init__(self) -> None:
         self.handler = signal.getsignal(signal.SIGTERM)
 
-    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Take over, once Lightning has set its handlers."""
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self.handler)
