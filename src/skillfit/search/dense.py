@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import ConfigDict, Field
@@ -30,7 +30,7 @@ class DenseRetriever:
     """A bi-encoder over the whole pool; scores are cosines rounded to float32 under the one total order.
 
     model: the embedded default's name, a folder or a hub name. Prompts, window and pooling left null are the model's
-    own. dtype: the precision while encoding; vectors and scores are float32 whatever it is.
+    own. dtype: the weights' precision; vectors and scores are float32 whatever it is.
     """
 
     view: TextView
@@ -55,11 +55,10 @@ class DenseRetriever:
         started, ledger = time.perf_counter(), CutLedger()
         encoder = self._load()
         self._warn_of_other_view(encoder)
-        own: dict[str, Any] = {"batch_size": self.batch_size, "dtype": self.dtype}
         skills = self._embed(encoder, pool)
         encoded = time.perf_counter()
         texts = [self.view.query_text(query.text, ledger) for query in queries]
-        vectors, ids = encoder.encode(texts, "query", **own), [query.query_id for query in queries]
+        vectors, ids = encoder.encode(texts, "query", batch_size=self.batch_size), [query.query_id for query in queries]
         how = self.view.passage_score
         run = rank_all(pool.ids, skills.vectors, ids, vectors, self.depth, starts=skills.starts, score=how)
         cut_queries = encoder.count_cut(texts, "query")
@@ -93,13 +92,13 @@ class DenseRetriever:
             query_prompt=self.query_prompt,
             document_prompt=self.document_prompt,
             pooling=self.pooling,
+            dtype=self.dtype,
             device=self.device,
         )
 
     def _embed(self, encoder: BiEncoder, pool: Pool) -> Embeddings:
         cache = self.cache.expanduser() if self.cache else None
-        own: dict[str, Any] = {"batch_size": self.batch_size, "dtype": self.dtype}
-        return pool_embeddings(encoder, pool, self.view, cache=cache, **own)
+        return pool_embeddings(encoder, pool, self.view, cache=cache, batch_size=self.batch_size)
 
     def _warn_of_other_view(self, encoder: BiEncoder) -> None:
         trained, ours = encoder.card.get("view"), self.view.settings()
