@@ -17,9 +17,9 @@ def main(cfg: DictConfig) -> float:
     check_tracker(cfg)
     fitter, data, options = build(cfg, "component"), build(cfg, "data"), build(cfg, "trainer")
     benchmark = data.load_all(Path(cfg.cache).expanduser(), unknown=cfg.qrels.unknown)
-    fitter.check(benchmark)
+    prepared = fitter.check(benchmark, [], int(cfg.seed))
     with start_run(cfg, "train") as run, tracker(cfg) as logger:
-        run.metric = float(fitter.fit(benchmark, options, logger, run))
+        run.metric = float(fitter.fit(benchmark, prepared, options, logger, run))
         return run.metric
 
 

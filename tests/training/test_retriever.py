@@ -4,62 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from fakes import WORDS, ListPool
-from skillfit.data.benchmark import Benchmark, make_benchmark
-from skillfit.data.views import TextView
+from fake_training import VIEW, dev_values, fit
 from skillfit.errors import UserError
 from skillfit.models.bi_encoder import BiEncoder
-from skillfit.provenance import RunFolder
 from skillfit.training.options import TrainerOptions
 from skillfit.training.retriever import RetrieverFitter
-from skillfit.types import Qrels, Query, Skill
-
-VIEW = TextView(name="full", fields=("name", "description", "body"))
-TOPICS = list(combinations(WORDS[:9], 2))[:30]
-
-
-@pytest.fixture
-def benchmark() -> Benchmark:
-    """Thirty skills about a pair of words; train and dev queries use the pair among noise words."""
-    rng = np.random.default_rng(0)
-
-    def noisy(pair: tuple[str, str]) -> str:
-        return " ".join(rng.permutation([*pair, *rng.choice(WORDS[20:], 6)]))
-
-    skills = [Skill(f"s/{a}-{b}", f"{a}-{b}", noisy((a, b)), noisy((a, b))) for a, b in TOPICS]
-    queries, required = [], {}
-    for number, (skill, pair) in enumerate(zip(skills, TOPICS, strict=True)):
-        split = "dev" if number % 3 == 0 else "train"
-        for repeat in range(2):
-            query = Query(f"q{number}-{repeat}", noisy(pair), {"split": split})
-            queries.append(query)
-            required[query.query_id] = frozenset({skill.skill_id})
-    queries.append(Query("nothing", "the a to of", {"split": "train"}))
-    required["nothing"] = frozenset()
-    return make_benchmark("toy", ListPool(skills), queries, Qrels(required), unknown="error", place="toy")
-
-
-def fit(
-    folder: Path, benchmark: Benchmark, model: Path, *, epochs: int = 4, seed: int = 0, **options: object
-) -> RunFolder:
-    run = RunFolder.claim(folder, job="train", config={}, seed=seed)
-    settings = {"learning_rate": 2e-3, "batch_size": 16, "dropout": 0.0, **options}
-    fitter = RetrieverFitter(view=VIEW, model=str(model), **settings)
-    fitter.fit(benchmark, TrainerOptions(max_epochs=epochs), False, run)
-    run.finish()
-    return run
-
-
-def dev_values(run: RunFolder, metric: str = "nDCG@10") -> list[float]:
-    rows = json.loads((run.path / "metrics.json").read_text())["rows"]
-    return [row["value"] for row in rows if row["metric"] == metric]
 
 
 def test_training_improves_dev_and_exports_the_best_epoch(benchmark, tiny_encoder, tmp_path):
@@ -109,7 +64,7 @@ def test_up13_a_loss_that_is_not_finite_stops_the_run_and_leaves_the_last_checkp
     with pytest.raises(UserError, match=r"loss = nan.*step 4.*learning rate"):
         fit(tmp_path / "run", benchmark, tiny_encoder)  # three batches an epoch
     assert not (tmp_path / "run" / "model").exists()
-    state = torch.load(tmp_path / "run" / "checkpoints" / "last.ckpt", weights_only=True)
+    state = torch.load(tmp_path / "run" / "checkpoints" / "resume.ckpt", weights_only=True)
     assert state["global_step"] == 3
     assert all(torch.isfinite(tensor).all() for tensor in state["state_dict"].values())
 
@@ -128,36 +83,30 @@ def test_up04_the_summary_tells_the_candidates_and_that_accumulation_adds_none(
 ):
     caplog.set_level(logging.INFO, logger="skillfit")
     fit(tmp_path / "run", benchmark, tiny_encoder, epochs=1)
-    assert "up to 16 candidates a query, all in-batch; accumulating gradients over 1 batches adds none" in caplog.text
+    assert "at most 16 candidates a query: 16 positives of the batch and 0 mined; " in caplog.text
+    assert "gradients accumulated over 1 batches add none" in caplog.text
     assert "start weights" in caplog.text
 
 
 def test_up20_checkpoints_load_in_the_safe_mode(benchmark, tiny_encoder, tmp_path):
     run = fit(tmp_path / "run", benchmark, tiny_encoder, epochs=1)
     names = sorted(path.name for path in (run.path / "checkpoints").iterdir())
-    assert names == ["best.ckpt", "last.ckpt"]  # UP-21: flat names without metric names
+    assert names == ["best.ckpt", "resume.ckpt"]  # UP-21: flat names without metric names
     for name in names:
         assert "state_dict" in torch.load(run.path / "checkpoints" / name, weights_only=True)
 
 
 def test_dropout_is_on_in_training_and_off_in_the_dev_evaluation(benchmark, tiny_encoder, tmp_path, monkeypatch):
-    from skillfit.training.retriever_module import RetrieverModule
+    from sentence_transformers.sentence_transformer.modules import Transformer
 
-    seen = []
-    step = RetrieverModule.training_step
+    seen, forward = set(), Transformer.forward
     monkeypatch.setattr(
-        RetrieverModule,
-        "training_step",
-        lambda self, batch, index: (seen.append(self.encoder.training), step(self, batch, index))[1],
-    )
-    encode = BiEncoder.encode
-    modes = []
-    monkeypatch.setattr(
-        BiEncoder, "encode", lambda self, *a, **k: (modes.append(self.model.training), encode(self, *a, **k))[1]
+        Transformer,
+        "forward",
+        lambda self, *a, **k: (seen.add((torch.is_grad_enabled(), self.training)), forward(self, *a, **k))[1],
     )
     fit(tmp_path / "run", benchmark, tiny_encoder, epochs=2, dropout=None)
-    assert set(seen) == {True}
-    assert set(modes) == {False}
+    assert seen == {(True, True), (False, False)}
 
 
 @pytest.mark.parametrize(("key", "value"), [("train_split", "nope"), ("dev_split", "nope")])

@@ -34,8 +34,8 @@ class Pair:
 class PairSet:
     """Pairs with their texts. query_texts: the text of every query_id in the pairs, before the view's cap.
 
-    documents: skills by key as the view is to read them, for pairs that do not train on the skill as it is. counts: what
-    was kept, merged and left out.
+    documents: skills by key as the view is to read them, for pairs that do not train on the skill as it is. counts:
+    what was kept, merged and left out.
     """
 
     pairs: tuple[Pair, ...]

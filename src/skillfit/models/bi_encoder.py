@@ -128,6 +128,10 @@ class BiEncoder:
         digest.update(self._tokenizer.text.encode())
         return digest.hexdigest()
 
+    def tokenizer_key(self) -> str:
+        """SHA-256 (hex) of what makes tokens of a text, window and prompts aside."""
+        return hashlib.sha256(self._tokenizer.text.encode()).hexdigest()
+
     def describe(self) -> dict[str, Any]:
         """What the model does to a text, for `skillfit.json` and run folders."""
         own = {"prompts": self.prompts, "max_length": self.max_length, "pooling": self.pooling, "dtype": self.dtype}

@@ -1,0 +1,1 @@
+"""Where training pairs come from, one source a file."""
