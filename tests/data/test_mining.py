@@ -19,7 +19,7 @@ from skillfit.data.categories import Categories
 from skillfit.data.false_negatives import FalseNegativeFilter, FilterOptions
 from skillfit.data.mining import Mix, all_positives, mine
 from skillfit.errors import UserError
-from skillfit.types import Qrels, Run, Skill
+from skillfit.types import Qrels, Query, Run, Skill
 
 ROOT = Path(__file__).resolve().parents[2]
 LETTERS = "abcdefghijkl"
@@ -117,9 +117,18 @@ def test_every_positive_is_known_before_and_none_is_mined():
 
 def test_positives_are_the_required_skills_and_those_with_a_grade():
     qrels = Qrels({"q": frozenset("a"), "none": frozenset()}, {"q": {"b": 2, "c": 0}, "odd": {"d": 1}})
-    positives, left_out = all_positives(["q", "none", "odd"], qrels)
+    positives, left_out = all_positives([Query(i, f"text of {i}") for i in ("q", "none", "odd")], qrels)
     assert positives == {"q": frozenset("ab")}
-    assert left_out == {"needing_no_skill": 1, "unjudged": 1}
+    assert left_out == {"needing_no_skill": 1, "unjudged": 1, "sharing_a_text": 0}
+
+
+def test_queries_of_one_text_share_their_positives():
+    """UP-01: the second right answer, judged under another id."""
+    qrels = Qrels({"q": frozenset("a"), "r": frozenset("b"), "s": frozenset("c")})
+    queries = [Query("q", "Fill a form"), Query("r", " fill a\nFORM"), Query("s", "another"), Query("t", "fill a form")]
+    positives, counts = all_positives(queries, qrels)
+    assert positives == {"q": frozenset("ab"), "r": frozenset("ab"), "s": frozenset("c")}
+    assert counts == {"needing_no_skill": 0, "unjudged": 1, "sharing_a_text": 2}
 
 
 def test_likenesses_of_a_positive_are_removed_and_counted_at_the_first_layer():

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("skillfit.mine")
 RETRIEVERS = ("semantic", "lexical")  # the runs that can be searched for
 DENSE = "semantic"
+QUERY_COUNTS = ("queries_unanswered", "queries_without_ranked_positive")  # the others are of candidates
 
 
 @job("mine")
@@ -42,13 +43,15 @@ def main(cfg: DictConfig) -> None:
     dense = _dense(cfg, searchers)
     given = {name: _read(file) for name, file in files.items()}
     benchmark = data.load_all(Path(cfg.cache).expanduser(), unknown=cfg.qrels.unknown).split(cfg.split)
-    positives, left_out = all_positives((query.query_id for query in benchmark.queries), benchmark.qrels)
+    positives, left_out = all_positives(benchmark.queries, benchmark.qrels)
     if not positives:
         raise UserError(benchmark.name, "queries", len(benchmark.queries), "none of them has a required skill")
     runs, told = _runs(benchmark, positives, given, files, searchers)
     vectors = dense.skill_vectors(benchmark.corpus) if dense else None
     if vectors is None and "cosine" in options.wanted():
-        log.warning("the cosine layer is off: there is no dense model; vectors=always uses semantic.model")
+        log.warning(
+            "the cosine layer is off: there is no dense search; vectors=always encodes the pool with encoder.model"
+        )
     categories = None
     if mix.needs_categories():
         categories = find_categories(benchmark.corpus, by, seed=cfg.seed, vectors=vectors)
@@ -160,9 +163,12 @@ def _tell(counts: Mapping[str, Any]) -> None:
     log.info("queries: %d, of them %s and %d mined", queries["input"], apart, queries["mined"])
     log.info("kept %(kept)d (%(padded)d padded), short %(short)d (%(empty)d empty), dropped %(dropped)d", queries)
     for kind, row in counts["kinds"].items():
-        passed = {name: n for name, n in row.items() if name not in ("asked", "seen", "kept") and n}
+        passed = {name: n for name, n in row.items() if name not in ("asked", "seen", "kept", *QUERY_COUNTS) and n}
         why = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in passed.items()) or "none passed over"
         log.info("%s: %d of %d asked for, from %d candidates (%s)", kind, row["kept"], row["asked"], row["seen"], why)
+        for name in QUERY_COUNTS:
+            if row.get(name):
+                log.info("%s: %d %s", kind, row[name], name.replace("_", " "))
     for layer, row in counts["layers"].items():
         if 2 * row["removed"] > seen:
             log.warning("layer %s removed %d of %d candidates: look at its threshold", layer, row["removed"], seen)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,7 +18,7 @@ from skillfit.data.false_negatives import FalseNegativeFilter
 from skillfit.data.negatives import MinedQuery, Negative
 from skillfit.errors import UserError, suggest
 from skillfit.progress import track
-from skillfit.types import Qrels, Ranking, Run
+from skillfit.types import Qrels, Query, Ranking, Run
 
 if TYPE_CHECKING:
     from skillfit.data.corpus import Corpus
@@ -112,20 +112,33 @@ def mine(
     return Mined(tuple(rows), counts)
 
 
-def all_positives(query_ids: Iterable[str], qrels: Qrels) -> tuple[dict[str, frozenset[str]], Counter[str]]:
+def all_positives(queries: Sequence[Query], qrels: Qrels) -> tuple[dict[str, frozenset[str]], Counter[str]]:
     """query_id -> required skills and those with a positive grade; and how many queries have none to mine for.
 
-    Counts `needing_no_skill` and `unjudged`.
+    Queries of one text, case and white space aside, share their positives. Counts `needing_no_skill`, `unjudged` and
+    `sharing_a_text`.
     """
     found: dict[str, frozenset[str]] = {}
-    left_out: Counter[str] = Counter({"needing_no_skill": 0, "unjudged": 0})
-    for query_id in query_ids:
-        required = qrels.required.get(query_id)
+    by_text: dict[str, set[str]] = {}
+    counts: Counter[str] = Counter({"needing_no_skill": 0, "unjudged": 0, "sharing_a_text": 0})
+    for query in queries:
+        required = qrels.required.get(query.query_id)
         if required:
-            found[query_id] = required | frozenset(s for s, g in qrels.grades.get(query_id, {}).items() if g > 0)
+            grades = qrels.grades.get(query.query_id, {})
+            found[query.query_id] = required | {skill for skill, grade in grades.items() if grade > 0}
+            by_text.setdefault(_plain(query.text), set()).update(found[query.query_id])
         else:
-            left_out["unjudged" if required is None else "needing_no_skill"] += 1
-    return found, left_out
+            counts["unjudged" if required is None else "needing_no_skill"] += 1
+    texts = Counter(_plain(query.text) for query in queries if query.query_id in found)
+    for query in queries:
+        if query.query_id in found and texts[_plain(query.text)] > 1:
+            found[query.query_id] |= by_text[_plain(query.text)]
+            counts["sharing_a_text"] += 1
+    return found, counts
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _check(corpus: Corpus, runs: Mapping[str, Run], mix: Mix, categories: Categories | None) -> None:
