@@ -52,11 +52,14 @@ def fit(
     **options: object,
 ) -> RunFolder:
     run = RunFolder.claim(folder, job="train", config={}, seed=seed, resume=resume)
-    settings = {"learning_rate": 2e-3, "batch_size": 16, "dropout": 0.0, **options}
-    fitter = RetrieverFitter(view=VIEW, model=str(model), cache=folder.parent / "cache", **settings)
-    pairs = fitter.check(benchmark, [], seed)
-    fitter.fit(benchmark, pairs, TrainerOptions(max_epochs=epochs, **(trainer or {})), False, run)
-    run.finish()
+    try:
+        settings = {"learning_rate": 2e-3, "batch_size": 16, "dropout": 0.0, **options}
+        fitter = RetrieverFitter(view=VIEW, model=str(model), cache=folder.parent / "cache", **settings)
+        pairs = fitter.check(benchmark, [], seed)
+        fitter.fit(benchmark, pairs, TrainerOptions(max_epochs=epochs, **(trainer or {})), False, run)
+        run.finish()
+    finally:
+        run.release()
     return run
 
 
