@@ -66,10 +66,21 @@ def tracker(cfg: DictConfig) -> Iterator[Any]:
 
 
 def _started(cfg: DictConfig) -> Any:
+    """The logger with the job's config in it; an online one whose server does not answer goes on offline."""
     node = cfg.copy()
     _keep_earlier_log(node.logger)
     logger = build(node, "logger")
-    if not is_secondary():
+    if is_secondary():
+        return logger
+    try:
+        logger.log_hyperparams(plain(cfg))
+    except Exception as error:
+        name, reason = type(logger).__name__, " ".join(str(error).split())
+        if node.logger.get("offline") is not False:
+            raise UserError("config", "logger", name, f"cannot start: {reason}") from error
+        log.warning("%s cannot start online (%s); it goes on offline", name, reason)
+        node.logger.offline = True
+        logger = build(node, "logger")
         logger.log_hyperparams(plain(cfg))
     return logger
 
