@@ -76,6 +76,7 @@ class RetrieverFitter:
     measures: list[str] = Field(default_factory=lambda: ["Hit@1", "MRR@10", "nDCG@10", "Recall@10"])
     patience: int | None = Field(default=None, ge=1)
     checkpoint_every: int = Field(default=100, ge=1)
+    train_passages: int | None = Field(default=None, ge=1)
     leakage: Rule = "refuse"
     cache: Path | None = None
 
@@ -113,6 +114,7 @@ class RetrieverFitter:
         from skillfit.data.datamodule import PairDataModule
         from skillfit.training.encoder_setup import prepare
         from skillfit.training.fit import FitSettings, best_epoch, fit_module
+        from skillfit.training.passage_choice import choose_passages
         from skillfit.training.retriever_export import export, start_facts
         from skillfit.training.retriever_summary import log_summary
 
@@ -120,6 +122,8 @@ class RetrieverFitter:
         encoder, ledger = self._encoder(), CutLedger()
         texts = TrainingTexts.of(pairs, benchmark, self.view, ledger)
         run.facts |= start_facts(self, benchmark, pairs, texts, encoder, ledger)
+        if self.train_passages is not None and self.view.passages:
+            pairs, texts = choose_passages(pairs, texts, encoder, self.train_passages, self.eval_dtype)
         prepare(
             encoder,
             lora=self.lora,
