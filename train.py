@@ -8,6 +8,7 @@ from omegaconf import DictConfig
 
 from skillfit.cli.app import build, job, set_up_logging, start_run
 from skillfit.cli.trackers import check_tracker, tracker
+from skillfit.data.named import protected_benchmarks
 
 
 @job("train")
@@ -16,8 +17,10 @@ def main(cfg: DictConfig) -> float:
     set_up_logging(cfg.verbose)
     check_tracker(cfg)
     fitter, data, options = build(cfg, "component"), build(cfg, "data"), build(cfg, "trainer")
-    benchmark = data.load_all(Path(cfg.cache).expanduser(), unknown=cfg.qrels.unknown)
-    prepared = fitter.check(benchmark, [], int(cfg.seed))
+    cache = Path(cfg.cache).expanduser()
+    benchmark = data.load_all(cache, unknown=cfg.qrels.unknown)
+    protected = protected_benchmarks(cfg.protect, benchmark, cache)
+    prepared = fitter.check(benchmark, protected, int(cfg.seed))
     with start_run(cfg, "train") as run, tracker(cfg) as logger:
         run.metric = float(fitter.fit(benchmark, prepared, options, logger, run))
         return run.metric

@@ -167,7 +167,8 @@ def _clusters(corpus: Corpus, clusters: int | None, seed: int, vectors: np.ndarr
 
 def _unit_rows(vectors: np.ndarray) -> np.ndarray:
     rows = np.asarray(vectors, dtype=np.float32)
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    unit: np.ndarray = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return unit
 
 
 def _topics(corpus: Corpus, seed: int) -> np.ndarray:

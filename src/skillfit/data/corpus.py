@@ -21,20 +21,29 @@ BATCH_ROWS = 512
 class Corpus:
     """Skills in ascending order of skill_id. Iterating streams them; bodies are never all in memory.
 
-    file: an Arrow stream file as `write_skills` leaves it. content_hash: of all skills, independent of where they came
-    from and in which order.
+    file: an Arrow stream file as `write_skills` leaves it. content_hash: of all its skills, independent of where they
+    came from and in which order. only: the ids of a part of them; the rest is as if it were not there.
     """
 
-    def __init__(self, file: Path | str, content_hash: str) -> None:
+    def __init__(self, file: Path | str, content_hash: str, only: Iterable[str] | None = None) -> None:
         from datasets import Dataset
 
-        self.file, self._hash = Path(file), content_hash
+        self.file, self._whole_hash = Path(file), content_hash
         self._table = Dataset.from_file(str(self.file)).data.table
-        self._ids: tuple[str, ...] = tuple(self._table.column("skill_id").to_pylist())
-        self._position = {skill_id: position for position, skill_id in enumerate(self._ids)}
+        rows = {skill_id: row for row, skill_id in enumerate(self._table.column("skill_id").to_pylist())}
+        self._only = None if only is None else frozenset(only)
+        if self._only is not None and (strangers := self._only - rows.keys()):
+            raise UserError("corpus", "skill_id", min(strangers), f"is not among its {len(rows)} skills")
+        self._rows = {skill_id: row for skill_id, row in rows.items() if self._only is None or skill_id in self._only}
+        self._ids: tuple[str, ...] = tuple(self._rows)
+        self._hash = content_hash if self._only is None else hash_text(content_hash, *self._ids)
 
-    def __reduce__(self) -> tuple[type[Corpus], tuple[Path, str]]:
-        return Corpus, (self.file, self._hash)
+    def __reduce__(self) -> tuple[type[Corpus], tuple[Path, str, frozenset[str] | None]]:
+        return Corpus, (self.file, self._whole_hash, self._only)
+
+    def part(self, ids: Iterable[str]) -> Corpus:
+        """The corpus of these skills alone. Raises UserError for an id it does not have."""
+        return Corpus(self.file, self._whole_hash, (skill_id for skill_id in ids if self._expect(skill_id)))
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -50,27 +59,39 @@ class Corpus:
         return len(self._ids)
 
     def __contains__(self, skill_id: object) -> bool:
-        return skill_id in self._position
+        return skill_id in self._rows
 
     def __iter__(self) -> Iterator[Skill]:
-        for batch in self._table.to_batches(max_chunksize=READ_ROWS):
-            for row in batch.to_pylist():
+        rows = list(self._rows.values())
+        for start in range(0, len(rows), READ_ROWS):
+            chosen = rows[start : start + READ_ROWS]
+            whole = len(chosen) == chosen[-1] - chosen[0] + 1
+            part = self._table.slice(chosen[0], len(chosen)) if whole else self._table.take(chosen)
+            for row in part.to_pylist():
                 yield skill_of(row)
 
     def get(self, skill_id: str) -> Skill:
         """One skill. Raises UserError for an id the corpus does not have."""
-        if skill_id not in self._position:
-            raise UserError("corpus", "skill_id", skill_id, f"is not among its {len(self)} skills")
-        return skill_of(self._table.slice(self._position[skill_id], 1).to_pylist()[0])
+        self._expect(skill_id)
+        return skill_of(self._table.slice(self._rows[skill_id], 1).to_pylist()[0])
 
     def copies(self) -> dict[str, frozenset[str]]:
         """skill_id -> itself with its equals and near copies; skills without any are left out."""
         columns = self._table.select(["skill_id", "copy_group", "near_copies"]).to_pydict()
         ids, groups, near = columns["skill_id"], columns["copy_group"], columns["near_copies"]
-        return expand(
+        found = expand(
             {skill: others for skill, others in zip(ids, near, strict=True) if others},
             {skill: group for skill, group in zip(ids, groups, strict=True) if group},
         )
+        if self._only is None:
+            return found
+        kept = {skill: others & self._only for skill, others in found.items() if skill in self._only}
+        return {skill: others for skill, others in kept.items() if len(others) > 1}
+
+    def _expect(self, skill_id: str) -> bool:
+        if skill_id not in self._rows:
+            raise UserError("corpus", "skill_id", skill_id, f"is not among its {len(self)} skills")
+        return True
 
 
 def schema() -> Any:

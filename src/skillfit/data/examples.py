@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from skillfit.errors import UserError
 from skillfit.types import Qrels, Query, Skill
@@ -35,13 +35,14 @@ class PairSet:
     """Pairs with their texts. query_texts: the text of every query_id in the pairs, before the view's cap.
 
     documents: skills by key as the view is to read them, for pairs that do not train on the skill as it is. counts:
-    what was kept, merged and left out.
+    what was kept, merged and left out. leakage: what they share with protected tests, by test.
     """
 
     pairs: tuple[Pair, ...]
     query_texts: Mapping[str, str]
     documents: Mapping[str, Skill] = field(default_factory=dict)
     counts: Mapping[str, int | float] = field(default_factory=dict)
+    leakage: Mapping[str, Any] = field(default_factory=dict)
 
 
 @runtime_checkable

@@ -8,15 +8,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
-from skillfit.data.benchmark import Benchmark, Unknown, data_root, make_benchmark
+from skillfit.data.benchmark import SPLIT, Benchmark, Unknown, data_root, make_benchmark
 from skillfit.data.corpus import Corpus
 from skillfit.data.importer import import_cached
 from skillfit.data.native import is_imported, load_imported
 from skillfit.data.options import ImportOptions
 from skillfit.data.queries import read_queries, read_triggers
+from skillfit.data.splits import dev_skills, reduced, with_split
 from skillfit.errors import UserError
 from skillfit.io.qrels import read_qrels, required_from
 from skillfit.types import Qrels, Query
@@ -111,25 +112,53 @@ class SkillsBenchData:
 
 @dataclass(frozen=True, kw_only=True, config=_CONFIG)
 class TriggerData:
-    """Trigger queries that skill authors wrote, clean positives only (label 1, not templated, not naming the skill)."""
+    """Trigger queries that skill authors wrote: positives that are neither templated nor name the skill.
+
+    part: the test file, or of the train file the part to train on or the dev part: dev_share of its skills, split by
+    skill, name and copies with split_seed. A skill that its author says a text must not trigger is graded 0 for it.
+    clean false keeps templated texts and those that name the skill, in training alone. pool_size, train_queries: a
+    seeded part of the pool and of the training queries, for cheap experiments.
+    """
 
     pool: Literal["main", "all"] = "main"
-    part: Literal["train", "test"] = "test"
+    part: Literal["train", "dev", "test"] = "test"
+    dev_share: float = Field(default=0.1, gt=0, lt=1)
+    split_seed: int = Field(default=0, ge=0)
+    clean: bool = True
+    pool_size: int | None = Field(default=None, ge=1)
+    train_queries: int | None = Field(default=None, ge=1)
 
     def load(self, cache: Path, *, unknown: Unknown | None) -> Benchmark:
         """One query a distinct text, over the real pool; skills outside it are dropped and counted by default."""
+        if self.part != "test":
+            return self.load_all(cache, unknown=unknown).split(self.part)
+        return reduced(self._benchmark("test", cache, unknown), pool=self.pool_size, train=None)
+
+    def load_all(self, cache: Path, *, unknown: Unknown | None) -> Benchmark:
+        """The queries of the train file, each in the split `train` or `dev`."""
+        every = self._benchmark("train", cache, unknown, clean=False)
+        found = self._benchmark("train", cache, unknown)
+        right = found.qrels.required
+        skills = {skill for row in every.qrels.required.values() for skill in row}
+        dev = dev_skills(skills, right.values(), found.corpus, share=self.dev_share, seed=self.split_seed)
+        queries = with_split(found.queries, right, dev)
+        if not self.clean:
+            clean = {query.query_id for query in queries}
+            rest = with_split((q for q in every.queries if q.query_id not in clean), every.qrels.required, dev)
+            queries += [query for query in rest if query.groups[SPLIT] == "train"]
+            found = replace(every, qrels=Qrels({**every.qrels.required, **right}, every.qrels.grades))
+        made = replace(found, queries=tuple(queries), facts={**found.facts, "dev_skills": len(dev)})
+        return reduced(made, pool=self.pool_size, train=self.train_queries)
+
+    def _benchmark(self, part: str, cache: Path, unknown: Unknown | None, *, clean: bool = True) -> Benchmark:
         root = data_root()
         corpus, _, _ = open_corpus(pool_files(root, self.pool), cache)
         known = None if unknown == "error" else set(corpus.ids)
-        table = read_triggers(root / "triggers" / f"{self.part}.jsonl", known=known)
-        name = f"triggers-{self.part}" if self.pool == "main" else f"triggers-{self.part}-{self.pool}"
-        place, qrels = "data=triggers", Qrels(table.required)
+        table = read_triggers(root / "triggers" / f"{part}.jsonl", known=known, clean=clean)
+        name = f"triggers-{part}" if self.pool == "main" else f"triggers-{part}-{self.pool}"
+        place, qrels = "data=triggers", Qrels(table.required, table.grades)
         made = make_benchmark(name, corpus, table.queries, qrels, unknown="error", place=place)
         return replace(made, facts={**made.facts, "trigger_rows": dict(table.counts)})
-
-    def load_all(self, cache: Path, *, unknown: Unknown | None) -> Benchmark:
-        """The same queries: they name no split, so a training job refuses them by its `train_split`."""
-        return self.load(cache, unknown=unknown)
 
 
 def pool_files(root: Path, pool: str) -> list[str]:
@@ -146,3 +175,25 @@ def open_corpus(sources: Sequence[str], cache: Path, format: str = "auto") -> tu
     if len(sources) == 1 and is_imported(sources[0]):
         return load_imported(Path(sources[0]))
     return load_imported(import_cached(sources, cache, ImportOptions(format=format)))
+
+
+def protected_benchmarks(names: Sequence[str], own: Benchmark, cache: Path) -> list[Benchmark]:
+    """What training must not touch: the benchmark's own `test` split if it has one, and what the names stand for.
+
+    names: mini, skillsbench, triggers (their test queries) or a path with queries and judgements. Raises UserError for
+    any other name.
+    """
+    known: dict[str, MiniData | SkillsBenchData | TriggerData] = {
+        "mini": MiniData(),
+        "skillsbench": SkillsBenchData(),
+        "triggers": TriggerData(),
+    }
+    found = [own.split("test")] if "test" in own.splits() else []
+    for name in names:
+        if name in known:
+            found.append(known[name].load(cache, unknown=None))
+        elif Path(name).expanduser().exists():
+            found.append(FilesData(corpus=name, name=name).load(cache, unknown="drop"))
+        else:
+            raise UserError("config", "protect", name, f"use {', '.join(known)} or the path of an importable benchmark")
+    return found

@@ -77,6 +77,7 @@ def query_files(path: Path) -> list[Path]:
 def read_triggers(path: Path | str, *, clean: bool = True, known: Container[str] | None = None) -> QuerySet:
     """Trigger cases (query, skill, should it trigger) as queries: rows with label 1 and one text become one query.
 
+    A row with label 0 whose text also has a skill that it should trigger grades its own skill 0 for that query.
     clean: leave out rows that are templated or name their skill. known: the ids of a corpus; rows about other skills
     are left out. What is left out is counted. A .json file holds a list, .jsonl(.gz) one object a line. Raises
     UserError with the place for a missing field or a label other than 0 and 1.
@@ -85,6 +86,7 @@ def read_triggers(path: Path | str, *, clean: bool = True, known: Container[str]
     by_text: dict[str, Query] = {}
     required: dict[str, set[str]] = {}
     ids: dict[str, str] = {}
+    refused: dict[str, set[str]] = {}
     for place, record in _trigger_rows(Path(path)):
         query_id, text = (
             as_column(text_field(record, ("query_id", "id"), place), place),
@@ -97,6 +99,8 @@ def read_triggers(path: Path | str, *, clean: bool = True, known: Container[str]
         left_out = _left_out(record, place, clean=clean) or ("unknown_skill" if _unknown(skill_id, known) else "")
         if left_out:
             counts[left_out] += 1
+            if left_out == "negative" and not _unknown(skill_id, known):
+                refused.setdefault(text, set()).add(skill_id)
             continue
         groups = _trigger_groups(record)
         query = by_text.setdefault(text, Query(query_id, text, groups))
@@ -107,7 +111,10 @@ def read_triggers(path: Path | str, *, clean: bool = True, known: Container[str]
     if not counts["rows"]:
         raise UserError(path, fix="holds no trigger case")
     found = {query_id: frozenset(skills) for query_id, skills in required.items()}
-    return QuerySet(tuple(by_text.values()), found, counts={name: n for name, n in sorted(counts.items()) if n})
+    asked = {query.query_id: refused.get(text, set()) - required[query.query_id] for text, query in by_text.items()}
+    grades = {query_id: dict.fromkeys(sorted(skills), 0) for query_id, skills in asked.items() if skills}
+    counts["explicit_negatives"] = sum(map(len, grades.values()))
+    return QuerySet(tuple(by_text.values()), found, grades, counts={name: n for name, n in sorted(counts.items()) if n})
 
 
 def groups_of(record: Mapping[str, Any], place: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -162,8 +163,7 @@ class RetrieverFitter:
                 raise UserError("config", f"component.pairs.{name}", source, "is no source of pairs; see conf/pairs")
             sets[name] = source.pairs(benchmark, split=self.train_split, seed=seed, protected=kept_out)
         found = join_pairs(sets)
-        check_leakage(found, benchmark, protected, self.leakage)
-        return found
+        return replace(found, leakage=check_leakage(found, benchmark, protected, self.leakage))
 
     def _encoder(self) -> BiEncoder:
         from skillfit.models.bi_encoder import BiEncoder

@@ -35,6 +35,7 @@ def start_facts(
             "queries": len({pair.query_id for pair in pairs.pairs}),
             "pairs": len(pairs.pairs),
             "counts": dict(pairs.counts),
+            "leakage": dict(pairs.leakage),
             "hash": texts.hash(pairs.pairs),
         },
         "view": fitter.view.settings(),
