@@ -166,7 +166,7 @@ def _unresolved(link: OmegaConfBaseException, prefix: str, cfg: DictConfig | Non
     """A value that is missing, or that refers to one which is missing or not there."""
     key = str(link.full_key or "") or _full_key(link, prefix)
     if isinstance(link, MissingMandatoryValue):
-        return _missing(_between(str(link), r"Missing mandatory value: (\S+)") or key)
+        return _missing(_through(cfg, _between(str(link), r"Missing mandatory value: (\S+)") or key))
     root: Any = cfg if cfg is not None or link.parent_node is None else link.parent_node._get_root()
     target = _between(str(link), r"(?:Interpolation key '|Missing mandatory value: )([^'\s]+)")
     raw = OmegaConf.to_container(root, resolve=False) if root is not None else {}
@@ -192,6 +192,17 @@ def _references(node: Any, under: str, target: str, at: str = "") -> Iterator[tu
             yield from _references(child, under, target, f"{at}.{name}" if at else str(name))
     elif isinstance(node, str) and f"${{{target}" in node and f"{at}.".startswith(f"{under}." if under else ""):
         yield at, node
+
+
+def _through(cfg: DictConfig | None, key: str) -> str:
+    """The key where a value is set: component.pairs is ${pairs}, so pairs.file.path for component.pairs.file.path."""
+    node: Any = OmegaConf.to_container(cfg, resolve=False) if cfg is not None else None
+    parts = key.split(".")
+    for number, part in enumerate(parts):
+        node = node.get(part) if isinstance(node, dict) else None
+        if isinstance(node, str) and (target := re.fullmatch(r"\$\{([\w.]+)\}", node)):
+            return _through(cfg, ".".join([target.group(1), *parts[number + 1 :]]))
+    return key
 
 
 def _missing(key: str) -> str:
