@@ -111,3 +111,13 @@ def test_tokens_are_reused_by_the_next_run_with_the_same_texts(benchmark, tiny_e
     caplog.clear()
     fit(tmp_path / "c", benchmark, tiny_encoder, epochs=1, max_length=32)
     assert "reused" not in caplog.text
+
+
+def test_dev_may_be_evaluated_after_some_epochs_alone(benchmark, tiny_encoder, tmp_path):
+    run = fit(tmp_path / "run", benchmark, tiny_encoder, epochs=4, evaluate_every=2)
+    rows = json.loads((run.path / "metrics.json").read_text())["rows"]
+    assert list(dict.fromkeys(row["system"] for row in rows)) == ["epoch 0", "epoch 2", "epoch 4"]
+    with pytest.raises(UserError, match=r"evaluate_every = 3: the last of 4 epochs"):
+        fit(tmp_path / "odd", benchmark, tiny_encoder, epochs=4, evaluate_every=3)
+    with pytest.raises(UserError, match=r"patience = 1: needs component\.evaluate_every=1"):
+        fit(tmp_path / "patience", benchmark, tiny_encoder, epochs=4, evaluate_every=2, patience=1)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from skillfit.cli.app import build
 from skillfit.cli.resume import plain
@@ -79,7 +79,8 @@ def _started(cfg: DictConfig) -> Any:
         if node.logger.get("offline") is not False:
             raise UserError("config", "logger", name, f"cannot start: {reason}") from error
         log.warning("%s cannot start online (%s); it goes on offline", name, reason)
-        node.logger.offline = True
+        with open_dict(node.logger):
+            node.logger.offline, node.logger.mode = True, "offline"  # what it read of the environment is kept
         logger = build(node, "logger")
         logger.log_hyperparams(plain(cfg))
     return logger

@@ -28,14 +28,14 @@ class EpochRow(TypedDict):
 
 
 class DevEvaluation(pl.Callback):
-    """Evaluate the dev queries before the first step and after each epoch; `val/<measure>` is what is monitored.
+    """Evaluate the dev queries before the first step and after every so many epochs; `val/<measure>` is monitored.
 
     history: one `EpochRow` an evaluation, in the order measured; epoch 0 is the model as it came. Of several processes
     the first evaluates and tells the others, so the values do not depend on how many there are.
     """
 
-    def __init__(self, encoder: BiEncoder, dev: DevSet) -> None:
-        self.encoder, self.dev = encoder, dev
+    def __init__(self, encoder: BiEncoder, dev: DevSet, every: int = 1) -> None:
+        self.encoder, self.dev, self.every = encoder, dev, every
         self.history: list[EpochRow] = []
         self.losses, self.rows = 0.0, 0
 
@@ -53,10 +53,13 @@ class DevEvaluation(pl.Callback):
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Measure the epoch that ends and hand the values to the checkpoint callback."""
-        loss = self.losses / self.rows
-        row = self._measure(trainer, trainer.current_epoch + 1, loss)
+        epoch, loss = trainer.current_epoch + 1, self.losses / self.rows
         self.losses, self.rows = 0.0, 0
         pl_module.log("train/loss_epoch", loss, rank_zero_only=True)
+        if epoch % self.every:
+            log.info("epoch %d: loss %.3f", epoch, loss)
+            return
+        row = self._measure(trainer, epoch, loss)
         for name, value in row["values"].items():
             pl_module.log(f"val/{name}", value)
 

@@ -28,12 +28,14 @@ class FitSettings:
     """monitor: the dev measure that decides; patience: epochs without a better one until the run stops, None never.
 
     checkpoint_every: optimiser steps between two points to resume from. resume: continue from the folder's point.
+    evaluate_every: epochs between two dev evaluations.
     """
 
     monitor: str
     patience: int | None
     checkpoint_every: int
     resume: bool
+    evaluate_every: int = 1
 
 
 def fit_module(
@@ -58,6 +60,7 @@ def fit_module(
         filename=BEST,
         monitor=f"val/{settings.monitor}",
         mode="max",
+        every_n_epochs=settings.evaluate_every,
         save_on_train_epoch_end=True,
         enable_version_counter=False,
     )

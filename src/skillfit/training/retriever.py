@@ -76,6 +76,7 @@ class RetrieverFitter:
     monitor: str = "nDCG@10"
     measures: list[str] = Field(default_factory=lambda: ["Hit@1", "MRR@10", "nDCG@10", "Recall@10"])
     patience: int | None = Field(default=None, ge=1)
+    evaluate_every: int = Field(default=1, ge=1)
     checkpoint_every: int = Field(default=100, ge=1)
     train_passages: int | None = Field(default=None, ge=1)
     leakage: Rule = "refuse"
@@ -119,6 +120,7 @@ class RetrieverFitter:
         from skillfit.training.retriever_export import export, start_facts
         from skillfit.training.retriever_summary import log_summary
 
+        self._check_epochs(options)
         pl.seed_everything(run.seed, workers=True, verbose=False)  # adapters start from random weights
         encoder, ledger = self._encoder(), CutLedger()
         texts = TrainingTexts.of(pairs, benchmark, self.view, ledger)
@@ -146,7 +148,7 @@ class RetrieverFitter:
             workers=self.workers,
         )
         evaluation = self._evaluation(encoder, benchmark, dev)
-        settings = FitSettings(self.monitor, self.patience, self.checkpoint_every, run.resumed)
+        settings = FitSettings(self.monitor, self.patience, self.checkpoint_every, run.resumed, self.evaluate_every)
         trainer = fit_module(module, data, evaluation, options, settings, logger=logger, folder=run.path)
         best = best_epoch(evaluation.history, self.monitor)
         if trainer.is_global_zero:
@@ -164,6 +166,13 @@ class RetrieverFitter:
             sets[name] = source.pairs(benchmark, split=self.train_split, seed=seed, protected=kept_out)
         found = join_pairs(sets)
         return replace(found, leakage=check_leakage(found, benchmark, protected, self.leakage))
+
+    def _check_epochs(self, options: TrainerOptions) -> None:
+        if options.max_epochs % self.evaluate_every:
+            fix = f"the last of {options.max_epochs} epochs would not be evaluated; use a divisor of trainer.max_epochs"
+            raise UserError("config", "component.evaluate_every", self.evaluate_every, fix)
+        if self.patience is not None and self.evaluate_every > 1:
+            raise UserError("config", "component.patience", self.patience, "needs component.evaluate_every=1")
 
     def _encoder(self) -> BiEncoder:
         from skillfit.models.bi_encoder import BiEncoder
@@ -214,4 +223,4 @@ class RetrieverFitter:
         dev_set = DevSet(
             dev.queries, queries, skills, dev.qrels, measures, self.eval_batch_size, score=how, dtype=self.eval_dtype
         )
-        return DevEvaluation(encoder, dev_set)
+        return DevEvaluation(encoder, dev_set, self.evaluate_every)
