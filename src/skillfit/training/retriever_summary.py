@@ -30,7 +30,10 @@ def log_summary(
         len(pairs.pairs), queries, len(dev.queries), -(-len(pairs.pairs) // batch), options.max_epochs,
         fitter.view.name,
     )  # fmt: skip
-    log.info("pairs: %s", ", ".join(f"{name} {count}" for name, count in pairs.counts.items() if count))
+    shown = {name: count for name, count in pairs.counts.items() if count}
+    if not shown.get("negatives_attached"):
+        shown = {name: count for name, count in shown.items() if not name.startswith("negatives_")}
+    log.info("pairs: %s", ", ".join(f"{name} {count}" for name, count in shown.items()))
     in_batch = min(len(pairs.pairs), batch if fitter.gather else fitter.batch_size)
     mined = max((len(pair.negatives) for pair in pairs.pairs), default=0)
     rows = in_batch if fitter.negatives.shared else 1
