@@ -25,7 +25,8 @@ BUILT = {
     "evaluate": ("suite", "data", "retriever"),
     "mine": ("mix", "filter", "categories", "data", "semantic", "lexical"),
 }
-NEEDED = {"data=files": ["data.corpus=skills"], "mine": ["out=x"], "pairs=file": ["pairs.file.path=x"]}  # options and jobs that ask for a value
+# Options and jobs that ask for a value.
+NEEDED = {"data=files": ["data.corpus=skills"], "mine": ["out=x"], "pairs=file": ["pairs.file.path=x"]}
 DENSE = {"evaluate": ["retriever=dense"]}  # what makes a job use an encoder
 REFERRED = {"encoder": ("model", "pooling", "max_length"), "prompts": ("query_prompt", "document_prompt")}
 LATE = {"logger"}  # built after the run folder is claimed, as it loads Lightning

@@ -59,7 +59,9 @@ def test_a_corpus_gives_pairs_by_itself(benchmark):
     found = pairs(SelfSupervisedPairs(exclude=("gt/",)), benchmark)
     by_key = {pair.document: pair for pair in found.pairs}
     description = by_key["description:a/tables"]
-    assert found.query_texts["description:a/tables"].startswith("Use . Pull every table out")  # without the words of its name
+    assert found.query_texts["description:a/tables"].startswith(
+        "Use . Pull every table out"
+    )  # without the words of its name
     assert found.documents["description:a/tables"].description == ""
     assert description.answers == {"a/tables", "b/tables"}
     (section,) = (key for key in by_key if key.startswith("section:a/tables"))

@@ -131,3 +131,10 @@ def test_wrong_prediction_file_is_told(tmp_path, content, message):
 def test_repeats_are_kept_for_skillrouters_own_scorer(tmp_path):
     (tmp_path / "p.json").write_text('{"t1": ["a", "a", "b"]}')
     assert read_run(tmp_path / "p.json", allow_repeats=True).ranked("t1") == ("a", "a", "b")
+
+
+def test_half_a_character_in_a_prediction_is_told_with_its_place(tmp_path):
+    for name, data in (("p.json", '{"t": ["a", "\\ud800"]}'), ("q.JSON", '{"\\udc00": ["a"]}')):
+        (tmp_path / name).write_text(data)
+        with pytest.raises(UserError, match=rf"{name}.*lone surrogate"):
+            read_run(tmp_path / name)

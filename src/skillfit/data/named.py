@@ -11,16 +11,17 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from skillfit.data.asked import judgements_at, queries_at
 from skillfit.data.benchmark import SPLIT, Benchmark, Unknown, data_root, make_benchmark
 from skillfit.data.corpus import Corpus
 from skillfit.data.importer import import_cached
-from skillfit.data.native import is_imported, load_imported
+from skillfit.data.native import is_imported, load_imported, open_imported
 from skillfit.data.options import ImportOptions
-from skillfit.data.queries import read_queries, read_triggers
+from skillfit.data.queries import QuerySet, read_queries, read_triggers
 from skillfit.data.splits import dev_skills, reduced, with_split
 from skillfit.errors import UserError
 from skillfit.io.qrels import read_qrels, required_from
-from skillfit.types import Qrels, Query
+from skillfit.types import Qrels
 
 _CONFIG = ConfigDict(extra="forbid")
 POOLS = {"main": ("skills.jsonl.gz",), "all": ("skills.jsonl.gz", "skills_extra.jsonl.gz")}
@@ -70,21 +71,24 @@ class FilesData:
 
     def load_all(self, cache: Path, *, unknown: Unknown | None) -> Benchmark:
         """Every query. Raises UserError if neither the source nor a file gives queries or qrels."""
-        queries = read_queries(self.queries) if self.queries else None
-        required = required_from(read_qrels(self.qrels)) if self.qrels else None
-        grades = read_qrels(self.graded_qrels) if self.graded_qrels else None
-        corpus, own_queries, own_qrels = open_corpus([self.corpus], cache, self.format)
-        asked = queries.queries if queries else own_queries
+        queries = queries_at(self.queries) if self.queries else None
+        required = required_from(judgements_at(self.qrels)) if self.qrels else None
+        grades = judgements_at(self.graded_qrels) if self.graded_qrels else None
+        corpus, own = open_corpus([self.corpus], cache, self.format)
+        table = queries or own
+        asked = table.queries
         if not asked:
             raise UserError(
                 "config", "data.queries", fix=f"{self.corpus} holds no queries; give data.queries=FILE.jsonl"
             )
-        declared = queries.required if queries else own_qrels.required
-        right = {**declared, **required} if required is not None else declared
+        added = {query: skills for query, skills in (required or {}).items() if query not in table.unscored}
+        right = {**table.required, **added}
         if not right:
             raise UserError("config", "data.qrels", fix="nothing says which skills are right; give data.qrels=FILE.tsv")
-        qrels = Qrels(right, grades if grades is not None else own_qrels.grades if queries is None else {})
-        return make_benchmark(self.name, corpus, asked, qrels, unknown=unknown or "error", place=self.qrels or "data")
+        qrels = Qrels(right, grades if grades is not None else table.grades)
+        place = self.qrels or "data"
+        made = make_benchmark(self.name, corpus, asked, qrels, unknown=unknown or "error", place=place)
+        return replace(made, facts={**made.facts, "unscored": len(table.unscored)})
 
 
 @dataclass(frozen=True, kw_only=True, config=_CONFIG)
@@ -101,7 +105,7 @@ class SkillsBenchData:
         graded = read_qrels(root / "skillsbench" / "qrels.tsv")
         queries = [query for query in table.queries if query.query_id in core]
         qrels = Qrels(core, {query.query_id: graded.get(query.query_id, {}) for query in queries})
-        corpus, _, _ = open_corpus(pool_files(root, self.pool), cache)
+        corpus, _ = open_corpus(pool_files(root, self.pool), cache)
         name = "skillsbench" if self.pool == "main" else f"skillsbench-{self.pool}"
         return make_benchmark(name, corpus, queries, qrels, unknown=unknown or "error", place="data=skillsbench")
 
@@ -152,7 +156,7 @@ class TriggerData:
 
     def _benchmark(self, part: str, cache: Path, unknown: Unknown | None, *, clean: bool = True) -> Benchmark:
         root = data_root()
-        corpus, _, _ = open_corpus(pool_files(root, self.pool), cache)
+        corpus, _ = open_corpus(pool_files(root, self.pool), cache)
         known = None if unknown == "error" else set(corpus.ids)
         table = read_triggers(root / "triggers" / f"{part}.jsonl", known=known, clean=clean)
         name = f"triggers-{part}" if self.pool == "main" else f"triggers-{part}-{self.pool}"
@@ -170,11 +174,12 @@ def pool_files(root: Path, pool: str) -> list[str]:
     return [str(path) for path in paths]
 
 
-def open_corpus(sources: Sequence[str], cache: Path, format: str = "auto") -> tuple[Corpus, list[Query], Qrels]:
-    """A corpus with its source's queries and qrels: an imported folder, or an import made once into the cache."""
-    if len(sources) == 1 and is_imported(sources[0]):
-        return load_imported(Path(sources[0]))
-    return load_imported(import_cached(sources, cache, ImportOptions(format=format)))
+def open_corpus(sources: Sequence[str], cache: Path, format: str = "auto") -> tuple[Corpus, QuerySet]:
+    """A corpus with its source's queries: an imported folder, or an import made once into the cache."""
+    places = [str(Path(source).expanduser()) for source in sources]
+    if len(places) == 1 and is_imported(places[0]):
+        return open_imported(Path(places[0]))
+    return open_imported(import_cached(places, cache, ImportOptions(format=format)))
 
 
 def protected_benchmarks(names: Sequence[str], own: Benchmark, cache: Path) -> list[Benchmark]:

@@ -61,7 +61,9 @@ def write_qrels(path: Path | str, grades: Mapping[str, Mapping[str, int]]) -> No
 
 
 def as_column(text: str, place: Path | str) -> str:
-    """The text itself, if a tab-separated column gives it back unchanged. Raises UserError otherwise."""
+    """The text itself, if a tab-separated UTF-8 column gives it back unchanged. Raises UserError otherwise."""
+    if any("\ud800" <= c <= "\udfff" for c in text):
+        raise UserError(place, "id", text, "holds half a character (a lone surrogate), which no file can; mend the id")
     if not text or text != text.strip().lstrip("\ufeff") or any(c in text for c in "\t\r\n"):
         raise UserError(place, "id", text, "TREC columns hold non-empty text without tabs, line ends or outer blanks")
     return text

@@ -20,8 +20,8 @@ def read_run(path: Path | str, *, allow_repeats: bool = False) -> Run:
     as a list, as objects with `skill_id` (or `id`) and an optional `score`, or nested one level under `predictions`.
     allow_repeats keeps a skill listed twice in a prediction file. Raises UserError naming file, line and value.
     """
-    file = Path(path)
-    if file.suffix == ".json":
+    file = Path(path).expanduser()
+    if file.suffix.lower() == ".json":
         return _read_predictions(file, allow_repeats=allow_repeats)
     scores: dict[str, list[tuple[str, float]]] = {}
     for number, text in read_lines(file):
@@ -65,7 +65,7 @@ def _read_predictions(file: Path, *, allow_repeats: bool) -> Run:
     order: dict[str, list[str]] = {}
     scores: dict[str, list[tuple[str, float]]] = {}
     for task_id, entries in data.items():
-        rows = _entries(entries, f"{file}: task {task_id}")
+        rows = _entries(entries, f"{file}: task {as_column(task_id, file)}")
         scored = [skill_id for skill_id, score in rows if score is not None]
         if scored and len(scored) < len(rows):
             fix = f"has a score and {len(rows) - len(scored)} others have none; score all skills of a task or none"
@@ -94,7 +94,7 @@ def _entries(entries: Any, place: str) -> list[tuple[str, Any]]:
         skill_id = entry.get("skill_id", entry.get("id")) if named else entry
         if not isinstance(skill_id, str) or not skill_id:
             raise UserError(place, "skill id", skill_id, "ids are non-empty text")
-        rows.append((skill_id, entry.get("score") if named else None))
+        rows.append((as_column(skill_id, place), entry.get("score") if named else None))
     return rows
 
 
