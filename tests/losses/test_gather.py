@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from gather_worker import OBJECTIVES, gradients
 
+from gather_worker import OBJECTIVES, gradients
 from skillfit.losses.gather import gather_ids, gather_rows, offset_of_rank, row_weight
 
 TESTS = Path(__file__).resolve().parents[1]
