@@ -44,6 +44,7 @@ def test_a_reduced_pool_keeps_every_judged_skill(corpus):
     small = reduced(benchmark(corpus), pool=50, train=10)
     assert len(small.corpus) == 50
     assert small.splits() == {"train": 10, "dev": 10}
+    assert small.qrels.skill_ids() <= set(small.corpus.ids)
     for query in small.queries:
         assert small.qrels.required[query.query_id] <= set(small.corpus.ids)
     assert small.facts["corpus_hash"] == small.corpus.content_hash != corpus.content_hash

@@ -11,7 +11,7 @@ from skillfit.data.benchmark import SPLIT, Benchmark
 from skillfit.data.corpus import Corpus
 from skillfit.data.false_negatives import normalised_name
 from skillfit.errors import UserError
-from skillfit.types import Query
+from skillfit.types import Qrels, Query
 
 
 def dev_skills(
@@ -53,11 +53,11 @@ def reduced(benchmark: Benchmark, *, pool: int | None, train: int | None, seed: 
         kept = set(np.random.default_rng(seed).permutation(inside)[:train].tolist())
         dropped = set(inside) - kept
         queries = tuple(query for query in made.queries if query.query_id not in dropped)
-        made = replace(made, queries=queries, facts={**made.facts, "train_queries": len(kept)})
+        made = _asking(made, queries)
+        made = replace(made, facts={**made.facts, "train_queries": len(kept)})
     if pool is not None and pool < len(made.corpus):
-        asked = {query.query_id for query in made.queries}
-        needed = {skill for query, skills in made.qrels.required.items() if query in asked for skill in skills}
-        needed |= {skill for query, row in made.qrels.grades.items() if query in asked for skill in row}
+        made = _asking(made, made.queries)
+        needed = made.qrels.skill_ids()
         if pool < len(needed):
             fix = f"the queries judge {len(needed)} skills, which stay in the pool; use at least that many"
             raise UserError("config", "data.pool_size", pool, fix)
@@ -67,6 +67,14 @@ def reduced(benchmark: Benchmark, *, pool: int | None, train: int | None, seed: 
         facts = {**made.facts, "corpus_hash": part.content_hash, "skills": len(part), "pool_size": pool}
         made = replace(made, corpus=part, facts=facts)
     return replace(made, facts={**made.facts, "splits": made.splits(), "queries": len(made.queries)})
+
+
+def _asking(benchmark: Benchmark, queries: Sequence[Query]) -> Benchmark:
+    """The benchmark with these queries and their judgements alone."""
+    asked = {query.query_id for query in queries}
+    required = {query: skills for query, skills in benchmark.qrels.required.items() if query in asked}
+    grades = {query: row for query, row in benchmark.qrels.grades.items() if query in asked}
+    return replace(benchmark, queries=tuple(queries), qrels=Qrels(required, grades))
 
 
 def _ties(skills: Sequence[str], required: Iterable[frozenset[str]], corpus: Corpus) -> Iterator[Sequence[str]]:
