@@ -98,15 +98,6 @@ def test_an_old_python_is_refused_with_a_way_out(checkout: Path) -> None:
     assert not (checkout / ".venv").exists()
 
 
-def test_the_demo_trains_with_the_allocator_that_is_faster(checkout: Path) -> None:
-    (checkout / ".venv" / "bin").mkdir(parents=True)
-    demo = checkout / ".venv" / "bin" / "skillfit"
-    demo.write_text('#!/bin/sh\necho "$1 $MALLOC_MMAP_THRESHOLD_ $MALLOC_TRIM_THRESHOLD_"\n', encoding="utf-8")
-    demo.chmod(0o755)
-    (checkout / ".venv" / ".installed").touch()
-    assert "demo 4294967296 17179869184" in make(checkout, "demo").stdout
-
-
 def test_clean_keeps_runs_and_environment(checkout: Path) -> None:
     for name in ("runs/train/1/model.bin", ".venv/x", "src/pkg/__pycache__/a.pyc", "build/x", ".mypy_cache/x"):
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)

@@ -16,8 +16,6 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.slow
 def test_the_demo_shows_that_training_and_bodies_help(tmp_path):
     environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
-    # As `make demo` sets them: glibc keeps its memory between steps, 1.3 times the speed.
-    environment |= {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "17179869184"}
     out = tmp_path / "a demo, with odd=characters"
     done = subprocess.run(
         [sys.executable, "-m", "skillfit.cli.main", "demo", f"out='{out}'"],

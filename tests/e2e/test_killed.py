@@ -86,7 +86,7 @@ def test_a_killed_training_leaves_no_model(tiny_encoder, tmp_path, moment):
     ]  # fmt: skip
     ready = {
         "before the first epoch": lambda: (run / "run.json").exists(),
-        "after an epoch": lambda: (run / "checkpoints" / "last.ckpt").exists(),
+        "after an epoch": lambda: (run / "checkpoints" / "best.ckpt").exists(),
         "while exporting": lambda: any(run.glob(".model*")),
     }[moment]
     kill_when(start(*command), ready)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
 import pytorch_lightning as pl
 from pytorch_lightning.callbacks import Checkpoint
+from rich.console import Console
+from rich.progress import Progress
 
 from skillfit.models.bi_encoder import BiEncoder
 from skillfit.training.dev import DevSet
@@ -123,15 +126,26 @@ class ResumePoint(Checkpoint):
 
 
 class StepLines(pl.Callback):
-    """A plain line at most every `seconds`: step, loss, speed and the time left."""
+    """Step, loss, speed and the time left: a bar on a terminal, elsewhere a plain line at most every `seconds`."""
 
     def __init__(self, seconds: float = 20.0) -> None:
         self.seconds, self.last, self.started, self.first, self.rows = seconds, 0.0, 0.0, 0, 0
+        self.bar: Progress | None = None
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Start the clock."""
         self.started = self.last = time.monotonic()
         self.first = trainer.global_step
+        if sys.stderr.isatty() and trainer.is_global_zero:
+            self.bar = Progress(console=Console(stderr=True), transient=True)
+            self.bar.start()
+            self.bar.add_task("training", total=trainer.estimated_stepping_batches, completed=self.first)
+
+    def teardown(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Take the bar away, also after an error."""
+        if self.bar is not None:
+            self.bar.stop()
+            self.bar = None
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
@@ -140,10 +154,13 @@ class StepLines(pl.Callback):
         self.rows += len(batch)
         now = time.monotonic()
         pl_module.log("train/pairs_per_second", self.rows / (now - self.started), rank_zero_only=True)
-        if now - self.last < self.seconds or not trainer.is_global_zero:
+        loss = float(outputs["loss"]) * trainer.accumulate_grad_batches
+        if self.bar is not None:
+            self.bar.update(self.bar.task_ids[0], completed=trainer.global_step, description=f"loss {loss:.3f}")
+        if self.bar is not None or now - self.last < self.seconds or not trainer.is_global_zero:
             return
         self.last = now
         done, total = trainer.global_step, trainer.estimated_stepping_batches
         left = (now - self.started) / max(1, done - self.first) * (total - done)
-        speed, loss = self.rows / (now - self.started), float(outputs["loss"]) * trainer.accumulate_grad_batches
+        speed = self.rows / (now - self.started)
         log.info("step %d of %d: loss %.3f, %.1f pairs/s, about %.0f s left", done, total, loss, speed, left)
