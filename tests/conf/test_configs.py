@@ -30,7 +30,7 @@ NEEDED = {"data=files": ["data.corpus=skills"], "mine": ["out=x"], "pairs=file":
 DENSE = {"evaluate": ["retriever=dense"]}  # what makes a job use an encoder
 REFERRED = {"encoder": ("model", "pooling", "max_length"), "prompts": ("query_prompt", "document_prompt")}
 LATE = {"logger"}  # built after the run folder is claimed, as it loads Lightning
-PARTS = {"pairs", "sweep"}  # objects of another group's object, and settings of Hydra's: no object of their own
+PARTS = {"pairs", "search"}  # objects of another group's object, and settings of Hydra's: no object of their own
 SHARED = ("cli/app.py", "cli/resume.py")  # what reads root keys for every job
 
 

@@ -13,7 +13,7 @@ from skillfit.data.benchmark import Unknown
 from skillfit.errors import UserError, suggest
 
 PACKAGE = Path(__file__).resolve().parent.parent
-NO_KEYS = {"_self_", "hydra", "hydra_run", "experiment", "sweep"}  # entries of a defaults list that add no key
+NO_KEYS = {"_self_", "hydra", "hydra_run", "experiment", "search"}  # entries of a defaults list that add no key
 # Root values that no constructor checks.
 CHOICES = {
     "qrels.unknown": get_args(Unknown),
