@@ -212,7 +212,8 @@ def _count(found: Found, path: str, draft: _Draft) -> None:
 
 def _draft_row(skill: Skill, path: str, draft: _Draft) -> dict[str, Any]:
     if skill.skill_id in draft.places:
-        fix = f"is also the id of {draft.places[skill.skill_id]}; ids must differ: rename one, or set namespace=NAME"
+        first = draft.places[skill.skill_id]
+        fix = f"is also the id of {first}; ids must differ: rename one, or import both from a folder above them"
         raise UserError(path, "skill_id", skill.skill_id, fix)
     row = row_of(skill)
     draft.places[skill.skill_id] = path

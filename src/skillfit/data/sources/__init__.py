@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
@@ -31,6 +32,10 @@ def open_source(path: str | Path, options: ImportOptions) -> Source:
     if not place.exists():
         fix = "no such file or folder; check the path (data sets on a hub are imported from a downloaded folder)"
         raise UserError(path, fix=fix)
+    if not place.is_dir() and not place.is_file():
+        raise UserError(path, fix="is a device, pipe or socket; give a file or a folder")
+    if place.is_dir() and not os.access(place, os.R_OK | os.X_OK):
+        raise UserError(path, fix="is a folder that may not be searched; check its permissions")
     known = formats()
     if options.format != "auto":
         if options.format not in known:
@@ -40,7 +45,7 @@ def open_source(path: str | Path, options: ImportOptions) -> Source:
             raise UserError(path, fix=f"is no folder; format={chosen.name} needs {chosen.looks_for}")
         return chosen(place, options)
     for source in known.values():
-        if source.fits(place):
+        if _fits(source, place):
             return source(place, options)
     script = _loading_script(place)
     if script:
@@ -48,6 +53,14 @@ def open_source(path: str | Path, options: ImportOptions) -> Source:
         raise UserError(path, fix=fix)
     wanted = "; ".join(f"{name}: {source.looks_for}" for name, source in known.items())
     raise UserError(path, fix=f"holds nothing that can be imported. Looked for {wanted}. Or say which with format=NAME")
+
+
+def _fits(source: type[Source], path: Path) -> bool:
+    """Whether the format fits; one that stumbles over a part it may not read does not, and another one may skip it."""
+    try:
+        return source.fits(path)
+    except OSError:
+        return False
 
 
 def _loading_script(path: Path) -> str:
