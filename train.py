@@ -20,7 +20,7 @@ def main(cfg: DictConfig) -> float:
     cache = Path(cfg.cache).expanduser()
     benchmark = data.load_all(cache, unknown=cfg.qrels.unknown)
     protected = protected_benchmarks(cfg.protect, benchmark, cache)
-    prepared = fitter.check(benchmark, protected, int(cfg.seed))
+    prepared = fitter.check(benchmark, protected, options, int(cfg.seed))
     with start_run(cfg, "train") as run, tracker(cfg) as logger:
         run.metric = float(fitter.fit(benchmark, prepared, options, logger, run))
         return run.metric

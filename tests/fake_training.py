@@ -55,8 +55,8 @@ def fit(
     try:
         settings = {"learning_rate": 2e-3, "batch_size": 16, "dropout": 0.0, **options}
         fitter = RetrieverFitter(view=VIEW, model=str(model), cache=folder.parent / "cache", **settings)
-        pairs = fitter.check(benchmark, [], seed)
-        fitter.fit(benchmark, pairs, TrainerOptions(max_epochs=epochs, **(trainer or {})), False, run)
+        loop = TrainerOptions(max_epochs=epochs, **(trainer or {}))
+        fitter.fit(benchmark, fitter.check(benchmark, [], loop, seed), loop, False, run)
         run.finish()
     finally:
         run.release()

@@ -20,6 +20,7 @@ from skillfit.data.pairs.judged import JudgedPairs
 from skillfit.data.views import CutLedger, TextView
 from skillfit.errors import UserError
 from skillfit.metrics.measures import parse_measures
+from skillfit.models.checks import check_window
 from skillfit.models.lora import LoraOptions
 from skillfit.models.source import EMBEDDED, resolve_model
 from skillfit.provenance import RunFolder
@@ -84,18 +85,22 @@ class RetrieverFitter:
 
     def __post_init__(self) -> None:
         resolve_model(self.model)
+        check_window(self.model, self.max_length)
         parse_measures(self.measured(), place="component")
 
     def measured(self) -> list[str]:
         """The dev measures, the monitored one first."""
         return list(dict.fromkeys([self.monitor, *self.measures]))
 
-    def check(self, benchmark: Benchmark, protected: Sequence[Benchmark], seed: int) -> PairSet:
+    def check(
+        self, benchmark: Benchmark, protected: Sequence[Benchmark], options: TrainerOptions, seed: int
+    ) -> PairSet:
         """The training pairs, checked before a run folder is made.
 
         Raises UserError if a split is missing or gives nothing to train or to evaluate on, for mined negatives of
         another corpus, and for pairs that hold what `protected` tests.
         """
+        self._check_epochs(options)
         dev = benchmark.split(self.dev_split)
         if not any(dev.qrels.required.get(query.query_id) for query in dev.queries):
             raise UserError("config", "component.dev_split", self.dev_split, "gives no query with a required skill")
@@ -120,7 +125,6 @@ class RetrieverFitter:
         from skillfit.training.retriever_export import export, start_facts
         from skillfit.training.retriever_summary import log_summary
 
-        self._check_epochs(options)
         pl.seed_everything(run.seed, workers=True, verbose=False)  # adapters start from random weights
         encoder, ledger = self._encoder(), CutLedger()
         texts = TrainingTexts.of(pairs, benchmark, self.view, ledger)
