@@ -94,6 +94,8 @@ def test_matryoshka_and_several_prompts_train_and_are_saved(benchmark, tiny_enco
     card = json.loads((run.path / "model" / "skillfit.json").read_text())
     assert card["prompts"] == {"query": "find a ", "document": ""}
     assert card["pooling"] == "cls"
+    with pytest.raises(UserError, match=r"matryoshka = 33: embeddings have 32 dimensions"):
+        fit(tmp_path / "wide", benchmark, tiny_encoder, epochs=1, matryoshka=[8, 33])
 
 
 def test_random_negatives_join_the_candidates(benchmark, tiny_encoder, tmp_path, caplog):

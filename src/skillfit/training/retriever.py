@@ -194,6 +194,9 @@ class RetrieverFitter:
         from skillfit.training.retriever_module import RetrieverModule
         from skillfit.training.schedule import warmup_then_decay
 
+        width = int(encoder.model.get_embedding_dimension() or 0)
+        if wrong := [size for size in self.matryoshka or () if not 1 <= size <= width]:
+            raise UserError("config", "component.matryoshka", wrong[0], f"embeddings have {width} dimensions")
         total = options.optimiser_steps(pairs, self.batch_size)
         passages = self.view.passages
         objective = ContrastiveObjective(

@@ -58,9 +58,6 @@ def export(
     encoder.model.eval()
     if fitter.gradient_checkpointing:
         adapters.set_checkpointing(encoder, False)
-    if fitter.lora is not None:
-        adapters.save_adapter(encoder, run.path / "adapter", fitter.model)
-        adapters.merge(encoder)
     card = {
         "kind": "retriever",
         "base_model": Path(fitter.model).name,
@@ -71,6 +68,9 @@ def export(
         "corpus_hash": run.facts["data"]["corpus_hash"],
         "dev": dict(best),
     }
+    if fitter.lora is not None:
+        adapters.save_adapter(encoder, run.path / "adapter", fitter.model, card)
+        adapters.merge(encoder)
     encoder.save(run.path / "model", card)
     run.facts["model"] = {"fingerprint": encoder.fingerprint(), "best_epoch": best["epoch"]}
     rows = metric_rows(history, run.facts["data"]["name"], fitter.dev_split)
