@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -30,6 +31,7 @@ class Toy:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=_hear_interrupts,
         )
 
     def run(self, *words: str, code: int = 0, **variables: str) -> tuple[str, str]:
@@ -38,6 +40,11 @@ class Toy:
         assert process.returncode == code, err
         assert "Traceback" not in err
         return out, err
+
+
+def _hear_interrupts() -> None:
+    """A shell starts its background jobs deaf to SIGINT, and their children inherit that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(ready: Callable[[], bool], process: subprocess.Popen[str], limit: float = 60.0) -> None:
