@@ -16,8 +16,11 @@ import os, sys, time
 from pathlib import Path
 from skillfit.io.lock import FolderLock
 assert FolderLock(Path(sys.argv[1])).take()
+started, tell = os.pipe()
 if os.fork() == 0:
+    os.write(tell, b"1")
     time.sleep(30)
+os.read(started, 1)  # a worker that has not run yet still holds what it inherited
 print("held", flush=True)
 time.sleep(30)
 """
