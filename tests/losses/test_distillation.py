@@ -36,12 +36,6 @@ def test_silence_gives_no_gradient_and_no_nan() -> None:
     assert scores.grad[0, 2] == 0
 
 
-def test_the_reference_of_sentence_transformers() -> None:
-    scores, teacher = SCORES[:1], torch.tensor([[5.0, 4.0, 1.0]])
-    expected = torch.nn.functional.mse_loss(scores[:, :1] - scores[:, 1:], teacher[:, :1] - teacher[:, 1:])
-    assert margin_mse(scores, torch.tensor([0]), teacher).item() == pytest.approx(expected.item())
-
-
 def test_divergence_over_the_columns_that_the_teacher_scored() -> None:
     teacher = torch.tensor([[0.0, math.log(3.0), NAN], [NAN, 1.0, NAN]])
     # Row 0: teacher (1/4, 3/4); student softmax of (3, 1). Row 1: a single column says nothing.
