@@ -11,6 +11,7 @@ COMMANDS = {
     "import": ("skillfit.cli.import_skills", "turn folders, JSONL files or benchmarks into one checked corpus"),
     "mine": ("skillfit.cli.mine", "choose hard negatives for training from runs, categories and by chance"),
     "report": ("skillfit.cli.report", "compare evaluation runs: one table with differences, intervals and tests"),
+    "cells": ("skillfit.cli.cells", "replay published table cells through the metric functions"),
     "demo": ("skillfit.cli.demo", "import, evaluate, fine-tune and compare on the embedded data"),
 }
 

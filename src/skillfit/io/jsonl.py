@@ -84,13 +84,16 @@ def write_jsonl(path: Path | str, rows: Iterable[dict[str, Any]]) -> int:
     return count
 
 
-def read_json(path: Path | str) -> Any:
-    """The value in a JSON file. Raises UserError naming the file if it is missing or malformed."""
+def read_json(path: Path | str, *, allow_nan: bool = False) -> Any:
+    """The value in a JSON file. Raises UserError naming the file if it is missing or malformed.
+
+    allow_nan: take NaN and Infinity, which Python's own writer leaves, for numbers.
+    """
     file = Path(path)
     if not file.is_file():
         raise UserError(file, fix="no such file; check the path")
     try:
-        return _loads(file.read_text(encoding="utf-8-sig"))
+        return _loads(file.read_text(encoding="utf-8-sig"), allow_nan=allow_nan)
     except (ValueError, RecursionError) as error:
         raise UserError(file, fix=f"is not valid JSON ({error})") from error
     except OSError as error:
@@ -120,9 +123,10 @@ def field(record: dict[str, Any], names: tuple[str, ...], place: str) -> str:
     raise UserError(place, names[0], fix=f"is missing; the record has: {', '.join(record) or '(nothing)'}")
 
 
-def _loads(text: str) -> Any:
+def _loads(text: str, *, allow_nan: bool = False) -> Any:
     """Strict JSON: NaN, Infinity and a name given twice (of which the last would win unseen) raise ValueError."""
-    return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_distinct)
+    constants = None if allow_nan else _refuse_constant
+    return json.loads(text, parse_constant=constants, object_pairs_hook=_distinct)
 
 
 def _refuse_constant(name: str) -> Any:
